@@ -1,0 +1,16 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd)
+
+package bfi
+
+import "testing"
+
+// guarded returns segments of memory in which operands lie a line from either
+// end: what is written there shows, if not what is read. OpenBSD is among these
+// systems because Go's standard library cannot protect pages there.
+func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
+	t.Log("no pages to protect here: guard words instead")
+	for range count {
+		segments = append(segments, make([]byte, size+2*line))
+	}
+	return segments, line
+}
