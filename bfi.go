@@ -20,6 +20,8 @@ import (
 	"unsafe"
 )
 
+//go:generate go -C gen run .
+
 // Word is a 32- or 64-bit integer, or a type made from one.
 type Word interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64 | ~uintptr
