@@ -1,0 +1,161 @@
+package main
+
+import "regexp"
+
+// A rule makes one wrong line, or a few, of right ones. The patterns match whole
+// lines of assembly in which a single space separates words.
+type rule struct {
+	name     string
+	from, to string
+	in       string // if not empty, a pattern of the functions that it is for
+}
+
+// each is the functions that are given a field for every lane.
+const each = `Each|insertWarp|extractWarp`
+
+// amd64Rules are for AVX2 and AVX-512 alike.
+var amd64Rules = []rule{
+	{name: "left shift goes right", from: `VPSLLV(.*)`, to: `VPSRLV$1`},
+	{name: "right shift goes left", from: `VPSRLV(.*)`, to: `VPSLLV$1`},
+	{name: "signed shift is unsigned", from: `VPSRAV(.*)`, to: `VPSRLV$1`},
+	{name: "shift swaps value and count", from: `(VPS[LR][LA]V[DQ]) ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1 $3, $2, $4`},
+	{name: "and-not is and", from: `VPANDN([DQ]?) (.*)`, to: `VPAND$1 $2`},
+	{name: "and is or", from: `VPAND([DQ]?) (.*)`, to: `VPOR$1 $2`},
+	{name: "or is and", from: `VPOR([DQ]?) (.*)`, to: `VPAND$1 $2`},
+	{name: "xor is or", from: `VPXOR([DQ]?) (.*)`, to: `VPOR$1 $2`},
+	{name: "operands swapped", from: `(VPANDN[DQ]?|VPSUBUSW|VPCMPGTQ) ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1 $3, $2, $4`},
+	{name: "addition subtracts", from: `VPADD(.*)`, to: `VPSUB$1`},
+	{name: "& 0xff lost, uniform", from: `MOVBLZX .*`, to: ``},
+	{name: "wrong argument", from: `MOVL ((?:pos|width)\+\d+)(\(FP\), .*)`, to: `MOVL $1-4$2`},
+	{name: "source's pointer wrong", from: `MOVQ src\+8\(FP\), (.*)`, to: `MOVQ dst+0(FP), $1`},
+
+	{name: "address off by 4 bytes", from: `(.*[ ,])(\(\w+\)\(\w+\*\d\).*)`, to: `${1}4$2`},
+	{name: "address off by a vector", from: `(.* )32(\(.*)`, to: `${1}64$2`},
+	{name: "address of the first vector", from: `(.* )(64|96|128)(\(.*)`, to: `${1}0$3`},
+	{name: "address of half the scale", from: `(.*)\*8\)(.*)`, to: `$1*4)$2`},
+	{name: "address of double the scale", from: `(.*)\*4\)(.*)`, to: `$1*8)$2`},
+	{name: "store dropped", from: `(VMOV|VPMASKMOV)\w+ [XYZ]\d+, (K\d, |Y\d+, )?\S*\(\S+`, to: ``},
+
+	{name: "loop steps too far", from: `ADDQ \$0x([124])0, (\w+)\nSUBQ (.*)`, to: "ADDQ $$0x${1}1, $2\nSUBQ $3"},
+	{name: "vector loop steps too far", from: `ADDQ \$0x0([48]), (\w+)\nSUBQ (.*)`, to: "ADDQ $$0x1$1, $2\nSUBQ $3"},
+	{name: "loop counts too much", from: `SUBQ \$0x([124])0, (\w+)\nJAE (.*)`, to: "SUBQ $$0x${1}1, $2\nJAE $3"},
+	{name: "loop's rest not restored", from: `(done\d+:)\nADDQ .*`, to: "$1\n"},
+	{name: "column step wrong", from: `ADDQ \$0x18, (.*)`, to: `ADDQ $$0x10, $1`},
+	{name: "jump on the contrary", from: `J(Z|B|AE) (.*)`, to: `JN$1 $2`},
+	{name: "jump on the contrary", from: `JNZ (.*)`, to: `JZ $1`},
+	{name: "jump on the contrary", from: `JBE (.*)`, to: `JHI $1`},
+	{name: "alignment too weak", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x0f, $2`},
+	{name: "alignment too strong", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x7f, $2`},
+	{name: "alignment of the end", from: `NEGQ .*`, to: ``},
+	{name: "alignment of wrong lanes", from: `SHRQ \$0x0[23], (.*)`, to: `SHRQ $$0x01, $1`},
+}
+
+var avx2Rules = []rule{
+	{name: "short too short, 8 lanes", from: `CMPQ (\w+), \$0x08\nJB (.*)`, to: "CMPQ $1, $$0x07\nJB $2"},
+	{name: "short too short, 4 lanes", from: `CMPQ (\w+), \$0x04\nJB (.*)`, to: "CMPQ $1, $$0x03\nJB $2"},
+	{name: "jump if equal too", from: `(CMPQ \w+, \$0x0[12])\nJB (.*)`, to: "$1\nJBE $2"},
+	{name: "threshold too high", from: `CMPQ (\w+), \$0x(\w+)0\n(.*)`, to: "CMPQ $1, $$0x${2}1\n$3"},
+	{name: "last vector a lane late", from: `LEAQ -(8|4|2)\((.*)`, to: `LEAQ 1-$1($2`},
+	{name: "& 0xff lost, of words", from: `VPAND (.*), [XY]0, ([XY]\d+)`, to: `VMOVDQU $1, $2`, in: each},
+	{name: "lane mask a lane short", from: `BZHIQ (\w+), (\w+), (\w+)`, to: `BZHIQ $1, $2, $3; SHRQ $$1, $3`},
+	{name: "lane mask a lane long", from: `BZHIQ (\w+), (\w+), (\w+)`, to: `BZHIQ $1, $2, $3; STC; ADCQ $3, $3`},
+	{name: "lane mask lost on load", from: `VPMASKMOV[DQ] (\S+), Y\d+, (Y\d+)`, to: `VMOVDQU $1, $2`},
+	{name: "lane mask lost on store", from: `VPMASKMOV[DQ] (Y\d+), Y\d+, (\S*\(.*)`, to: `VMOVDQU $1, $2`},
+	{name: "lane bit of another lane", from: `(DATA .*, \$0x0*)[24](0*)`, to: `${1}1$2`},
+	{name: "active lanes moved too little", from: `VPSRLD \$0x08, (.*)`, to: `VPSRLD $$0x07, $1`},
+	{name: "active lanes moved too much", from: `VPSRLQ \$0x04, (.*)`, to: `VPSRLQ $$0x05, $1`},
+	{name: "active mask inverted", from: `VPCMPEQ([DQ]) (Y\d+, Y[2-9], .*)`, to: `VPCMPGT$1 $2`, in: `Warp`},
+	{name: "active mask lost", from: `VBLENDVP[SD] Y\d+, \S+, (Y\d+, Y\d+)`, to: `VMOVDQA $1`},
+	{name: "blend by lanes of 64 bits", from: `VBLENDVPS (.*)`, to: `VBLENDVPD $1`},
+}
+
+var avx512Rules = []rule{
+	{name: "ternary immediate, one row", from: `(VPTERNLOG[DQ] \$0x\w)2(, .*)`, to: `${1}3$2`},
+	{name: "ternary immediate, one row", from: `(VPTERNLOG[DQ] \$0x)(c|d)(\w, .*)`, to: `${1}8$3`},
+	{name: "ternary sources swapped", from: `(VPTERNLOG[DQ] \$0x\w\w), ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1, $3, $2, $4`},
+	{name: "& 0xff lost, of bytes", from: `VMOVDQU8\.Z (.*), K1, (.*)`, to: `VMOVDQU32 $1, $2`},
+	{name: "& 0xff lost, of words", from: `VPANDQ (Z\d+), Z\d+, (Z\d+)`, to: `VMOVDQU64 $1, $2`, in: each},
+	{name: "& 0xff lost, by minimum", from: `VPMINUB (Z\d+), Z\d+, (Z\d+)`, to: `VMOVDQU64 $1, $2`},
+	{name: "& 0xff of all lanes", from: `SHLQ \$0x02, (.*)`, to: `SHLQ $$0x01, $1`},
+	{name: "lane mask a lane short", from: `BZHIQ (\w+), (\w+), (\w+)`, to: `BZHIQ $1, $2, $3; SHRQ $$1, $3`},
+	{name: "lane mask a lane long", from: `BZHIQ (\w+), (\w+), (\w+)`, to: `BZHIQ $1, $2, $3; STC; ADCQ $3, $3`},
+	{name: "lane mask lost on load", from: `(VMOVDQU\d\d)\.Z (.*), K\d, (.*)`, to: `$1 $2, $3`},
+	{name: "lane mask lost on store", from: `(VMOVDQU\d\d Z\d+), K\d, (\S*\(.*)`, to: `$1, $2`},
+	{name: "active mask lost", from: `(VMOVDQU\d\d \S+\)), K\d, (Z\d+)`, to: `$1, $2`},
+	{name: "active mask inverted", from: `NOTL .*`, to: ``},
+	{name: "active lanes moved too little", from: `SHRL \$0x10, (.*)`, to: `SHRL $$0x0f, $1`},
+	{name: "active lanes moved too little", from: `SHRL \$0x08, (.*)`, to: `SHRL $$0x07, $1`},
+}
+
+// arm64Rules change instructions given as words by what their bits mean.
+var arm64Rules = []rule{
+	{name: "shift is a subtraction", from: `WORD \$0x(6e\w\w)4(\w{3}) // ushl (.*)`, to: `WORD $$0x${1}8$2 // sub $3`},
+	{name: "shift by another register", from: `WORD \$0x(6e\w)\w(\w{4}) // ushl (.*)`, to: `WORD $$0x${1}f$2 // ushl $3`},
+	{name: "signed shift is unsigned", from: `WORD \$0x4e(\w{6}) // sshl (.*)`, to: `WORD $$0x6e$1 // ushl $2`},
+	{name: "right shift goes left", from: `WORD \$0x6e(\w{6}) // neg (.*)`, to: `WORD $$0x4e$1 // abs $2`},
+	{name: "and-not is and", from: `WORD \$0x4e6(\w{5}) // bic (.*)`, to: `WORD $$0x4e2$1 // and $2`},
+	{name: "subtraction adds", from: `WORD \$0x(6e\w\w)2(\w{3}) // uqsub (.*)`, to: `WORD $$0x${1}0$2 // uqadd $3`},
+	{name: "count not limited", from: `VUMIN .*`, to: ``},
+	{name: "minimum is maximum", from: `VUMIN (.*)`, to: `VUMAX $1`},
+	{name: "select inverted", from: `VBIT (.*)`, to: `VBIF $1`},
+	{name: "select swaps mask and source", from: `VBIT (\S+), (\S+), (.*)`, to: `VBIT $2, $1, $3`},
+	{name: "xor is or", from: `VEOR (.*)`, to: `VORR $1`},
+	{name: "addition subtracts", from: `VADD (.*)`, to: `VSUB $1`},
+	{name: "halves swapped", from: `VZIP1 (.*)`, to: `VZIP2 $1`},
+	{name: "wrong argument", from: `MOVWU ((?:pos|width)\+\d+)(\(FP\), .*)`, to: `MOVWU $1-4$2`},
+	{name: "active lanes inverted", from: `VCMTST (.*)`, to: `VCMEQ $1`},
+	{name: "active lanes wrong", from: `VSHL \$(\w+), (.*)`, to: `VSHL $$1+$1, $2`},
+	{name: "active lanes moved too little", from: `LSR \$16, (.*)`, to: `LSR $$15, $1`},
+	{name: "loaded pair swapped", from: `FLDP([QD]) (.*), \((F\d+), (F\d+)\)`, to: `FLDP$1 $2, ($4, $3)`},
+	{name: "stored pair swapped", from: `FSTP([QD]) \((F\d+), (F\d+)\), (.*)`, to: `FSTP$1 ($3, $2), $4`},
+	{name: "store dropped", from: `(FSTP\w|FMOV\w) [F(].*, \S*\(R\d+\)`, to: ``},
+	{name: "address off by a vector", from: `(F.*[ ,])32(\(.*)`, to: `${1}48$2`},
+	{name: "address off by a lane", from: `(F.*) -(16|8)(\(.*)`, to: `$1 4-$2$3`},
+	{name: "address of double the scale", from: `ADD (R\d+)<<2, (.*)`, to: `ADD $1<<3, $2`},
+	{name: "loop steps too far", from: `ADD \$(64|32|16), (.*)`, to: `ADD $$4+$1, $2`},
+	{name: "loop counts too much", from: `SUBS \$(\d+), (R\d+)\n(BGE|BNE) (.*)`, to: "SUBS $$1+$1, $2\n$3 $4"},
+	{name: "short too short", from: `CMP \$(\d+), (R\d+)\nBLT short(.*)`, to: "CMP $$$1-1, $2\nBLT short$3"},
+	{name: "jump if equal too", from: `(CMP \$2, .*)\nBLT (.*)`, to: "$1\nBLE $2"},
+	{name: "jump on the contrary", from: `BEQ (.*)`, to: `BNE $1`},
+	{name: "jump on the contrary", from: `CBZ (.*)`, to: `CBNZ $1`},
+}
+
+// An equivalent is a change that leaves a kernel right. The patterns match all of
+// a function's name, and all of a change.
+type equivalent struct {
+	function, change string
+	why              string
+}
+
+func (e equivalent) is(m *mutant) bool {
+	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change())
+}
+
+// sliceKernels is the functions that take slices, but for pack.
+const sliceKernels = `(insert|fill|selectBits|extract)\w*\d\d`
+
+// equivalents are those that are known, by instruction set.
+var equivalents = map[string][]equivalent{
+	"avx2": {
+		{
+			function: `pack\d\dAVX2`, change: `BZHIQ R8, .*STC; ADCQ .*`,
+			why: "the lane after the head is in the slice, and the loop writes it again",
+		},
+		{
+			function: sliceKernels + `AVX2`, change: `done\d+:; ADDQ \$0x0[48], .* -> .*`,
+			why: "nothing reads the rest after the last loop",
+		},
+		{
+			function: sliceKernels + `AVX2`, change: `JB done3 -> .*`,
+			why: "the other loop does what the one whose stores bypass the cache does not",
+		},
+	},
+	"avx512": {
+		{
+			function: sliceKernels + `AVX512`, change: `JB done3 -> .*`,
+			why: "the other loop does what the one whose stores bypass the cache does not",
+		},
+	},
+}
+
+func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:` + pattern + `)$`) }
