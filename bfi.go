@@ -242,7 +242,8 @@ func fits[T, U Word](dst []T, s []U) bool {
 		(distance+m-1 >= m+n-1 || distance == 0 && unsafe.Sizeof(T(0)) == unsafe.Sizeof(U(0)))
 }
 
-// check panics unless s fits dst or both are empty.
+// check panics unless s fits dst or both are empty. Callers whose operands do not
+// all fit are done when it returns: there is no lane.
 func check[T, U Word](fn string, dst []T, name string, s []U) {
 	if len(s) != len(dst) {
 		panicLen(fn, name, len(s), "dst", len(dst))

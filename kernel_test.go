@@ -84,7 +84,7 @@ func TestUnknownKernel(t *testing.T) {
 }
 
 func TestRequire(t *testing.T) {
-	out, err := rerun(t, "BFI_TEST_REQUIRE=generic,sse9", "BFI_KERNEL=").CombinedOutput()
+	out, err := rerun(t, "BFI_TEST_REQUIRE=generic,sse9", "BFI_TEST_ONLY=", "BFI_KERNEL=").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), `"sse9" is not among`) {
 		t.Errorf("with BFI_TEST_REQUIRE=generic,sse9: %v, output:\n%s\nwant a failure that names sse9", err, out)
 	}

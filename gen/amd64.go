@@ -46,11 +46,7 @@ func renderAMD64() ([]byte, error) {
 	if err := pass.Compile.Execute(f); err != nil {
 		return nil, err
 	}
-	text, err := printer.NewGoAsm(printer.Config{Name: generatedBy, Pkg: "bfi"}).Print(f)
-	if err != nil {
-		return nil, err
-	}
-	return text, nil
+	return printer.NewGoAsm(printer.Config{Name: generatedBy, Pkg: "bfi"}).Print(f)
 }
 
 // laneBitData builds, for each width, an AVX2 vector with bit i set in lane i.
