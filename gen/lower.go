@@ -142,7 +142,7 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 			counts.op = "VMOVDQU8.Z"
 			return counts
 		default:
-			return l.op(l.and(suffix), l.constant(0xff), counts)
+			return l.logic(opAnd, suffix, l.constant(0xff), counts)
 		}
 	}
 	if n.op == opMin {
@@ -171,37 +171,30 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 		return l.op("VPADD"+suffix, args...)
 	case opSubSat:
 		return l.op("VPSUBUSW", args...)
-	case opAnd:
-		return l.op("VPAND", foldLast(args[0], args[1])...)
-	case opOr:
-		return l.op("VPOR", foldLast(args[0], args[1])...)
-	case opXor:
-		return l.op("VPXOR", foldLast(args[0], args[1])...)
-	case opAndNot:
-		return l.op("VPANDN", args[1], args[0])
 	}
-	panic(fmt.Sprintf("no lowering of op %d for %s", n.op, l.isa))
+	return l.logic(n.op, suffix, args[0], args[1])
 }
 
-// and is the mnemonic of the plain and.
-func (l *lowering) and(suffix string) string {
+// logic emits a plain instruction of logic, whose mnemonic has the word's suffix
+// in AVX-512 only.
+func (l *lowering) logic(o op, suffix string, x, y *inst) *inst {
+	mnemonic := map[op]string{opAnd: "VPAND", opAndNot: "VPANDN", opOr: "VPOR", opXor: "VPXOR"}[o]
+	if mnemonic == "" {
+		panic(fmt.Sprintf("no lowering of op %d for %s", o, l.isa))
+	}
 	if l.isa == avx512 {
-		return "VPAND" + suffix
+		mnemonic += suffix
 	}
-	return "VPAND"
-}
-
-// foldLast puts an operand's load last, where the instruction can read memory.
-func foldLast(x, y *inst) []*inst {
-	if x.op == pseudoWord {
-		return []*inst{y, x}
+	// The instruction can read its last source from memory. That of VPANDN is not
+	// the one that it negates.
+	if o == opAndNot || x.op == pseudoWord {
+		x, y = y, x
 	}
-	return []*inst{x, y}
+	return l.op(mnemonic, x, y)
 }
 
 // ternary lowers a tree of logic to one instruction on up to three values.
 func (l *lowering) ternary(root *node, suffix string) *inst {
-	leaves := slices.Clone(root.args)
 	unique := func(list []*node) []*node {
 		var u []*node
 		for _, n := range list {
@@ -211,8 +204,8 @@ func (l *lowering) ternary(root *node, suffix string) *inst {
 		}
 		return u
 	}
-	leaves = unique(leaves)
-	inner := map[*node]bool{root: true}
+	leaves := unique(root.args)
+	plain := root.op != opSelect
 	for i := 0; i < len(leaves); i++ {
 		n := leaves[i]
 		if !n.op.logic() || l.refs[n] > 1 || n.each != root.each {
@@ -220,7 +213,7 @@ func (l *lowering) ternary(root *node, suffix string) *inst {
 		}
 		wider := unique(slices.Concat(leaves[:i], n.args, leaves[i+1:]))
 		if len(wider) <= 3 {
-			inner[n] = true
+			plain = false
 			leaves = wider
 			i = -1
 		}
@@ -229,17 +222,8 @@ func (l *lowering) ternary(root *node, suffix string) *inst {
 	for i, n := range leaves {
 		args[i] = l.lower(n)
 	}
-	if len(leaves) == 2 && len(inner) == 1 {
-		switch root.op {
-		case opAnd:
-			return l.op("VPAND"+suffix, foldLast(args[0], args[1])...)
-		case opOr:
-			return l.op("VPOR"+suffix, foldLast(args[0], args[1])...)
-		case opXor:
-			return l.op("VPXOR"+suffix, foldLast(args[0], args[1])...)
-		case opAndNot:
-			return l.op("VPANDN"+suffix, args[1], args[0])
-		}
+	if plain && len(leaves) == 2 {
+		return l.logic(root.op, suffix, args[0], args[1])
 	}
 	// The first source is overwritten: best a value that nobody else wants, and
 	// a computed one rather than a load. The last may be read from memory.
