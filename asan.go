@@ -10,10 +10,6 @@ import (
 // Assembly is not instrumented: the address sanitizer learns here what a kernel
 // reads and writes.
 
-func reads[T Word](p unsafe.Pointer, lanes int) {
-	runtime.ASanRead(p, lanes*int(unsafe.Sizeof(T(0))))
-}
+func reads(p unsafe.Pointer, n int, size uintptr) { runtime.ASanRead(p, n*int(size)) }
 
-func writes[T Word](p unsafe.Pointer, lanes int) {
-	runtime.ASanWrite(p, lanes*int(unsafe.Sizeof(T(0))))
-}
+func writes(p unsafe.Pointer, n int, size uintptr) { runtime.ASanWrite(p, n*int(size)) }

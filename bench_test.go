@@ -16,275 +16,299 @@ import (
 //
 //	go test -run '^$' -bench 'Insert$/uint32/n=1024'
 
-func BenchmarkInsert(b *testing.B)      { benchmark(b) }
-func BenchmarkInsertEach(b *testing.B)  { benchmark(b) }
-func BenchmarkFill(b *testing.B)        { benchmark(b) }
-func BenchmarkSelect(b *testing.B)      { benchmark(b) }
-func BenchmarkExtract(b *testing.B)     { benchmark(b) }
-func BenchmarkExtractEach(b *testing.B) { benchmark(b) }
-func BenchmarkPack(b *testing.B)        { benchmark(b) }
-func BenchmarkUnpack(b *testing.B)      { benchmark(b) }
-func BenchmarkInsertWarp(b *testing.B)  { benchmark(b) }
-func BenchmarkSelectWarp(b *testing.B)  { benchmark(b) }
-func BenchmarkExtractWarp(b *testing.B) { benchmark(b) }
+func BenchmarkInsert(b *testing.B)            { benchmark(b) }
+func BenchmarkInsertEach(b *testing.B)        { benchmark(b) }
+func BenchmarkFill(b *testing.B)              { benchmark(b) }
+func BenchmarkSelect(b *testing.B)            { benchmark(b) }
+func BenchmarkExtract(b *testing.B)           { benchmark(b) }
+func BenchmarkExtractEach(b *testing.B)       { benchmark(b) }
+func BenchmarkInsertMasked(b *testing.B)      { benchmark(b) }
+func BenchmarkInsertEachMasked(b *testing.B)  { benchmark(b) }
+func BenchmarkFillMasked(b *testing.B)        { benchmark(b) }
+func BenchmarkSelectMasked(b *testing.B)      { benchmark(b) }
+func BenchmarkExtractMasked(b *testing.B)     { benchmark(b) }
+func BenchmarkExtractEachMasked(b *testing.B) { benchmark(b) }
+func BenchmarkPack(b *testing.B)              { benchmark(b) }
+func BenchmarkUnpack(b *testing.B)            { benchmark(b) }
+func BenchmarkInsertWarp(b *testing.B)        { benchmark(b) }
+func BenchmarkSelectWarp(b *testing.B)        { benchmark(b) }
+func BenchmarkExtractWarp(b *testing.B)       { benchmark(b) }
 
-// benchOperands are what the benchmarks work on. No kernel's time depends on the
-// values.
-type benchOperands[T Word] struct {
-	dst, mask, src, base []T
-	pos, width           []uint32
-	fields               []Field
-	cols                 [][]T
-	active               uint32
-}
-
-// contenders are a function and the loop that it replaces.
-type contenders[T Word] struct {
-	call, loop func(*benchOperands[T])
-}
-
-// plain is B32 or B64, without the branch between them, which the loops would be
-// slower by.
-func plain[T Word](a, b T, c, d uint32) T {
-	pos, width := c&0xff, d&0xff
-	mask := ^(^T(0) << width) << pos
-	return b ^ (b^a<<pos)&mask
-}
-
-func contendersOf[T Word]() map[string]contenders[T] {
-	type operands = benchOperands[T]
-	return map[string]contenders[T]{
-		"Insert": {
-			func(o *operands) { Insert(o.dst, o.src, o.base, o.pos[0], o.width[0]) },
-			func(o *operands) {
-				dst, src, base := o.dst, o.src, o.base
-				pos, width := o.pos[0], o.width[0]
-				for i := range dst {
-					dst[i] = plain(src[i], base[i], pos, width)
-				}
-			},
+// loopsOf are the loops that the functions replace, by their names; those of Pack
+// and Unpack follow. What is the same for all lanes is done before the first.
+func loopsOf[T Word]() map[string]func(a *args) {
+	return map[string]func(a *args){
+		"Insert": func(a *args) {
+			dst, src, base := words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2])
+			src, base = src[:len(dst)], base[:len(dst)]
+			pos, mask := a.pos[0]&63, fieldMask[T](a.pos[0], a.width[0])
+			for i := range dst {
+				dst[i] = base[i]&^mask | src[i]<<pos&mask
+			}
 		},
-		"InsertEach": {
-			func(o *operands) { InsertEach(o.dst, o.src, o.base, o.pos, o.width) },
-			func(o *operands) {
-				dst, src, base, pos, width := o.dst, o.src, o.base, o.pos, o.width
-				for i := range dst {
-					dst[i] = plain(src[i], base[i], pos[i], width[i])
-				}
-			},
+		"InsertEach": func(a *args) {
+			dst, src, base := words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2])
+			pos, width := words[uint32](a.ops[3]), words[uint32](a.ops[4])
+			for i := range dst {
+				dst[i] = Bfi(src[i], base[i], pos[i], width[i])
+			}
 		},
-		"Fill": {
-			func(o *operands) { Fill(o.dst, o.base, 5, o.pos[0], o.width[0]) },
-			func(o *operands) {
-				dst, base := o.dst, o.base
-				pos, width := o.pos[0], o.width[0]
-				for i := range dst {
-					dst[i] = plain(5, base[i], pos, width)
-				}
-			},
+		"Fill": func(a *args) {
+			dst, base := words[T](a.ops[0]), words[T](a.ops[1])
+			base = base[:len(dst)]
+			value, mask := Bfi(T(a.value[0]), 0, a.pos[0], a.width[0]), fieldMask[T](a.pos[0], a.width[0])
+			for i := range dst {
+				dst[i] = base[i]&^mask | value
+			}
 		},
-		"Select": {
-			func(o *operands) { Select(o.dst, o.mask, o.src, o.base) },
-			func(o *operands) {
-				dst, mask, src, base := o.dst, o.mask, o.src, o.base
-				for i := range dst {
+		"Select": func(a *args) {
+			dst, mask, src, base := words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[T](a.ops[3])
+			mask, src, base = mask[:len(dst)], src[:len(dst)], base[:len(dst)]
+			for i := range dst {
+				dst[i] = mask[i]&src[i] | ^mask[i]&base[i]
+			}
+		},
+		"Extract": func(a *args) {
+			dst, src := words[T](a.ops[0]), words[T](a.ops[1])
+			src = src[:len(dst)]
+			pos, mask := a.pos[0]&63, fieldMask[T](0, a.width[0])
+			for i := range dst {
+				dst[i] = src[i] >> pos & mask
+			}
+		},
+		"ExtractEach": func(a *args) {
+			dst, src := words[T](a.ops[0]), words[T](a.ops[1])
+			pos, width := words[uint32](a.ops[2]), words[uint32](a.ops[3])
+			for i := range dst {
+				dst[i] = Bfe(src[i], pos[i], width[i])
+			}
+		},
+		"InsertMasked": func(a *args) {
+			dst, src, base, active := words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint64](a.ops[3])
+			src, base = src[:len(dst)], base[:len(dst)]
+			pos, mask := a.pos[0]&63, fieldMask[T](a.pos[0], a.width[0])
+			for i := range dst {
+				if active[i/64]>>(i%64)&1 != 0 {
+					dst[i] = base[i]&^mask | src[i]<<pos&mask
+				}
+			}
+		},
+		"InsertEachMasked": func(a *args) {
+			dst, src, base := words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2])
+			pos, width, active := words[uint32](a.ops[3]), words[uint32](a.ops[4]), words[uint64](a.ops[5])
+			for i := range dst {
+				if active[i/64]>>(i%64)&1 != 0 {
+					dst[i] = Bfi(src[i], base[i], pos[i], width[i])
+				}
+			}
+		},
+		"FillMasked": func(a *args) {
+			dst, base, active := words[T](a.ops[0]), words[T](a.ops[1]), words[uint64](a.ops[2])
+			base = base[:len(dst)]
+			value, mask := Bfi(T(a.value[0]), 0, a.pos[0], a.width[0]), fieldMask[T](a.pos[0], a.width[0])
+			for i := range dst {
+				if active[i/64]>>(i%64)&1 != 0 {
+					dst[i] = base[i]&^mask | value
+				}
+			}
+		},
+		"SelectMasked": func(a *args) {
+			dst, mask, src, base := words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[T](a.ops[3])
+			mask, src, base = mask[:len(dst)], src[:len(dst)], base[:len(dst)]
+			active := words[uint64](a.ops[4])
+			for i := range dst {
+				if active[i/64]>>(i%64)&1 != 0 {
 					dst[i] = mask[i]&src[i] | ^mask[i]&base[i]
 				}
-			},
+			}
 		},
-		"Extract": {
-			func(o *operands) { Extract(o.dst, o.src, o.pos[0], o.width[0]) },
-			func(o *operands) {
-				dst, src := o.dst, o.src
-				pos, width := o.pos[0], o.width[0]
-				for i := range dst {
-					dst[i] = bfe(src[i], pos, width)
+		"ExtractMasked": func(a *args) {
+			dst, src, active := words[T](a.ops[0]), words[T](a.ops[1]), words[uint64](a.ops[2])
+			src = src[:len(dst)]
+			pos, mask := a.pos[0]&63, fieldMask[T](0, a.width[0])
+			for i := range dst {
+				if active[i/64]>>(i%64)&1 != 0 {
+					dst[i] = src[i] >> pos & mask
 				}
-			},
+			}
 		},
-		"ExtractEach": {
-			func(o *operands) { ExtractEach(o.dst, o.src, o.pos, o.width) },
-			func(o *operands) {
-				dst, src, pos, width := o.dst, o.src, o.pos, o.width
-				for i := range dst {
-					dst[i] = bfe(src[i], pos[i], width[i])
+		"ExtractEachMasked": func(a *args) {
+			dst, src := words[T](a.ops[0]), words[T](a.ops[1])
+			pos, width, active := words[uint32](a.ops[2]), words[uint32](a.ops[3]), words[uint64](a.ops[4])
+			for i := range dst {
+				if active[i/64]>>(i%64)&1 != 0 {
+					dst[i] = Bfe(src[i], pos[i], width[i])
 				}
-			},
+			}
 		},
-		"Pack": {
-			func(o *operands) { Pack(o.dst, o.base, o.fields, o.cols...) },
-			func(o *operands) {
-				dst, base, fields, cols := o.dst, o.base, o.fields, o.cols
-				for i := range dst {
-					word := base[i]
-					for k, f := range fields {
-						word = plain(cols[k][i], word, uint32(f.Pos), uint32(f.Len))
-					}
-					dst[i] = word
+		"InsertWarp": func(a *args) {
+			dst, src, base := warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[T](a.ops[2])
+			pos, width := warpOf[uint32](a.ops[3]), warpOf[uint32](a.ops[4])
+			for i := range dst {
+				if a.active>>i&1 != 0 {
+					dst[i] = Bfi(src[i], base[i], pos[i], width[i])
 				}
-			},
+			}
 		},
-		"Unpack": {
-			func(o *operands) { Unpack(o.src, o.fields, o.cols...) },
-			func(o *operands) {
-				src, fields, cols := o.src, o.fields, o.cols
-				for i := range src {
-					for k, f := range fields {
-						cols[k][i] = bfe(src[i], uint32(f.Pos), uint32(f.Len))
-					}
+		"SelectWarp": func(a *args) {
+			dst, mask, src, base := warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[T](a.ops[2]), warpOf[T](a.ops[3])
+			for i := range dst {
+				if a.active>>i&1 != 0 {
+					dst[i] = mask[i]&src[i] | ^mask[i]&base[i]
 				}
-			},
+			}
 		},
-		"InsertWarp": {
-			func(o *operands) {
-				InsertWarp((*[WarpSize]T)(o.dst), (*[WarpSize]T)(o.src), (*[WarpSize]T)(o.base),
-					(*[WarpSize]uint32)(o.pos), (*[WarpSize]uint32)(o.width), o.active)
-			},
-			func(o *operands) {
-				dst, src, base := (*[WarpSize]T)(o.dst), (*[WarpSize]T)(o.src), (*[WarpSize]T)(o.base)
-				pos, width := (*[WarpSize]uint32)(o.pos), (*[WarpSize]uint32)(o.width)
-				for i := range dst {
-					if o.active>>i&1 != 0 {
-						dst[i] = plain(src[i], base[i], pos[i], width[i])
-					}
+		"ExtractWarp": func(a *args) {
+			dst, src, pos, width := warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[uint32](a.ops[2]), warpOf[uint32](a.ops[3])
+			for i := range dst {
+				if a.active>>i&1 != 0 {
+					dst[i] = Bfe(src[i], pos[i], width[i])
 				}
-			},
-		},
-		"SelectWarp": {
-			func(o *operands) {
-				SelectWarp((*[WarpSize]T)(o.dst), (*[WarpSize]T)(o.mask), (*[WarpSize]T)(o.src), (*[WarpSize]T)(o.base), o.active)
-			},
-			func(o *operands) {
-				dst, mask, src, base := (*[WarpSize]T)(o.dst), (*[WarpSize]T)(o.mask), (*[WarpSize]T)(o.src), (*[WarpSize]T)(o.base)
-				for i := range dst {
-					if o.active>>i&1 != 0 {
-						dst[i] = mask[i]&src[i] | ^mask[i]&base[i]
-					}
-				}
-			},
-		},
-		"ExtractWarp": {
-			func(o *operands) {
-				ExtractWarp((*[WarpSize]T)(o.dst), (*[WarpSize]T)(o.src), (*[WarpSize]uint32)(o.pos), (*[WarpSize]uint32)(o.width), o.active)
-			},
-			func(o *operands) {
-				dst, src := (*[WarpSize]T)(o.dst), (*[WarpSize]T)(o.src)
-				pos, width := (*[WarpSize]uint32)(o.pos), (*[WarpSize]uint32)(o.width)
-				for i := range dst {
-					if o.active>>i&1 != 0 {
-						dst[i] = bfe(src[i], pos[i], width[i])
-					}
-				}
-			},
+			}
 		},
 	}
 }
+
+func packLoop[T Register](a *args) {
+	dst := words[T](a.ops[0])
+	c0, c1, c2, c3 := words[uint8](a.ops[1]), words[uint8](a.ops[2]), words[uint8](a.ops[3]), words[uint8](a.ops[4])
+	c0, c1, c2, c3 = c0[:len(dst)], c1[:len(dst)], c2[:len(dst)], c3[:len(dst)]
+	for i := range dst {
+		dst[i] = T(c0[i]) | T(c1[i])<<8 | T(c2[i])<<16 | T(c3[i])<<24
+	}
+}
+
+func unpackLoop[T Register](a *args) {
+	c0, c1, c2, c3 := words[uint8](a.ops[0]), words[uint8](a.ops[1]), words[uint8](a.ops[2]), words[uint8](a.ops[3])
+	src := words[T](a.ops[4])
+	c0, c1, c2, c3 = c0[:len(src)], c1[:len(src)], c2[:len(src)], c3[:len(src)]
+	for i, w := range src {
+		c0[i], c1[i], c2[i], c3[i] = uint8(w), uint8(w>>8), uint8(w>>16), uint8(w>>24)
+	}
+}
+
+// benchmarked are the entries to benchmark: those of the tests for a few types,
+// and columns that are four bytes of a word.
+func benchmarked(fn string) (list []entry, loops []func(*args)) {
+	bytes := make([]fieldKind, 4)
+	for k := range bytes {
+		bytes[k] = fieldKind{size: 1}
+	}
+	add := func(e entry, loop func(*args)) { list, loops = append(list, e), append(loops, loop) }
+	switch {
+	case fn == "Pack":
+		add(named[uint32](packEntry[uint32](false, bytes...))[0], packLoop[uint32])
+		add(named[uint64](packEntry[uint64](false, bytes...))[0], packLoop[uint64])
+		return list, loops
+	case fn == "Unpack":
+		add(named[uint32](unpackEntry[uint32](bytes...))[0], unpackLoop[uint32])
+		add(named[uint64](unpackEntry[uint64](bytes...))[0], unpackLoop[uint64])
+		return list, loops
+	case strings.HasSuffix(fn, "Masked"):
+		list = slices.Concat(maskedOf[uint8, uint64](), maskedOf[uint32, uint64](), maskedOf[uint64, uint64]())
+	case strings.HasSuffix(fn, "Warp"):
+		list = slices.Concat(warpsOf[uint32](), warpsOf[uint64]())
+	default:
+		list = slices.Concat(entriesOf[uint8](), entriesOf[uint32](), entriesOf[uint64]())
+	}
+	list = slices.DeleteFunc(list, func(e entry) bool { return e.fn != fn })
+	for _, e := range list {
+		loops = append(loops, map[int]func(*args){1: loopsOf[uint8]()[fn], 4: loopsOf[uint32]()[fn], 8: loopsOf[uint64]()[fn]}[e.size])
+	}
+	return list, loops
+}
+
+// farBytes are more than any cache holds.
+const farBytes = 96 << 20
 
 func benchmark(b *testing.B) {
-	fn := strings.TrimPrefix(b.Name(), "Benchmark")
-	b.Run("uint32", func(b *testing.B) { benchmarkWord[uint32](b, fn) })
-	b.Run("uint64", func(b *testing.B) { benchmarkWord[uint64](b, fn) })
-}
-
-// farLanes are too many for any cache.
-const farLanes = 24 << 20
-
-func benchmarkWord[T Word](b *testing.B, fn string) {
-	c := contendersOf[T]()[fn]
-	if strings.HasSuffix(fn, "Warp") {
-		for _, warp := range []struct {
-			name   string
-			active uint32
-		}{{"all", 0xffffffff}, {"half", 0x55555555}, {"two", 0x00100004}} {
-			b.Run("active="+warp.name, func(b *testing.B) {
-				benchmarkSize(b, c, fn, WarpSize, warp.active)
-			})
-		}
-		return
-	}
-	for _, n := range []int{1, 2, 3, 4, 8, 16, 33, 1024, farLanes} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) { benchmarkSize(b, c, fn, n, 0) })
+	list, loops := benchmarked(strings.TrimPrefix(b.Name(), "Benchmark"))
+	for i, e := range list {
+		b.Run(fmt.Sprintf("uint%d", 8*e.size), func(b *testing.B) {
+			if e.warp {
+				for _, warp := range []struct {
+					name   string
+					active uint32
+				}{{"all", 0xffffffff}, {"half", 0x55555555}, {"two", 0x00100004}} {
+					b.Run("active="+warp.name, func(b *testing.B) { benchmarkSize(b, &e, loops[i], WarpSize, warp.active) })
+				}
+				return
+			}
+			for _, n := range []int{1, 2, 3, 4, 8, 16, 33, 64, 1024, farBytes / e.size} {
+				b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) { benchmarkSize(b, &e, loops[i], n, 0) })
+			}
+		})
 	}
 }
 
-func benchmarkSize[T Word](b *testing.B, c contenders[T], fn string, n int, active uint32) {
-	// Only what the function uses: far operands are large.
-	e := entriesOf[T]()[slices.IndexFunc(entries, func(e entry) bool { return e.fn == fn })]
-	words := func(name string) []T {
-		if !slices.Contains(e.ops, name) {
-			return nil
-		}
-		return aligned[T](n)
+func benchmarkSize(b *testing.B, e *entry, loop func(*args), n int, active uint32) {
+	// No kernel's time depends on the values but for the mask: half of the lanes.
+	a := &args{active: active}
+	for k := range max(e.fields, 1) {
+		a.pos, a.width = append(a.pos, uint32(8*k)), append(a.width, 8)
+		a.from, a.value = append(a.from, 0), append(a.value, 5)
 	}
-	counts := func(name string) []uint32 {
-		if !slices.Contains(e.ops, name) {
-			return []uint32{7}
-		}
-		return aligned[uint32](n)
+	for _, o := range e.ops {
+		a.ops = append(a.ops, aligned(o.bytes(n)))
 	}
-	o := &benchOperands[T]{
-		dst: words("dst"), mask: words("mask"), src: words("src"), base: words("base"),
-		pos: counts("pos"), width: counts("width"),
-		active: active,
-	}
-	if fn == "Pack" || fn == "Unpack" {
-		o.fields = []Field{{0, 8}, {8, 8}, {16, 8}, {24, 8}}
-		for range o.fields {
-			o.cols = append(o.cols, aligned[T](n))
-		}
-	}
-	run := func(name string, f func(*benchOperands[T])) {
+	a.fields = e.fieldsOf(a)
+	far := n == farBytes/e.size
+	run := func(name string, f func(*args)) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				f(o)
+				f(a)
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "lanes/s")
 		})
 	}
-	run("loop", c.loop)
+	run("loop", loop)
 	onEveryKernel(func(k kernel) {
 		// Calls of one piece never bypass the cache.
-		if !k.stream || n == farLanes {
-			run(k.String(), c.call)
+		if !k.stream || far && e.streams() {
+			run(k.String(), e.call)
 		}
 	})
 }
 
-// aligned returns n lanes that start a cache line, in memory that has been
-// touched.
-func aligned[T Word](n int) []T {
-	size := int(unsafe.Sizeof(T(0)))
-	b := make([]byte, n*size+line)
+// aligned returns memory that starts a cache line and has been touched.
+func aligned(size int) []byte {
+	b := make([]byte, size+line)
+	b = b[-uintptr(unsafe.Pointer(&b[0]))%line:][:size]
 	for i := range b {
-		b[i] = byte(i)
+		b[i] = byte(i * 0x9d >> 3)
 	}
-	return words[T](b[-uintptr(unsafe.Pointer(&b[0]))%line:][:n*size])
+	return b
 }
 
 // BenchmarkStopTheWorld is how long all goroutines take to stop, as a garbage
 // collection asks them to, at the 90th percentile, while one of them is in a call
-// over 512 MiB, and while it is in a plain loop over the same slice.
+// over 512 MiB, and while it is in a plain loop over the same slice. Assembly
+// cannot be preempted; that a call takes no longer to stop than a loop is what its
+// pieces are for.
 func BenchmarkStopTheWorld(b *testing.B) {
 	const lanes = 512 << 20 / 4
-	s := aligned[uint32](lanes)
+	s, active := words[uint32](aligned(4*lanes)), words[uint64](aligned(lanes/8))
 	loop := func() {
 		for i := range s {
-			s[i] = B32(s[i], s[i], 3, 7)
+			s[i] = Bfi(s[i], s[i], 3, 7)
 		}
 	}
-	calls := map[string]func(){
-		"Insert":  func() { Insert(s, s, s, 3, 7) },
-		"Extract": func() { Extract(s[:lanes/2], s[lanes/2:], 3, 7) },
-	}
-	for _, name := range []string{"Insert", "Extract"} {
+	for _, c := range []struct {
+		name string
+		call func()
+	}{
+		{"Insert", func() { Insert(s, s, s, 3, 7) }},
+		{"Extract", func() { Extract(s[:lanes/2], s[lanes/2:], 3, 7) }},
+		{"InsertMasked", func() { InsertMasked(s, s, s, 3, 7, active) }},
+	} {
 		onEveryKernel(func(k kernel) {
-			b.Run(name+"/"+k.String(), func(b *testing.B) {
+			b.Run(c.name+"/"+k.String(), func(b *testing.B) {
 				var inLoop, inCall []time.Duration
 				for b.Loop() {
 					// In turns, so that whatever else the machine does falls on both.
 					inLoop = append(inLoop, stops(loop)...)
-					inCall = append(inCall, stops(calls[name])...)
+					inCall = append(inCall, stops(c.call)...)
 				}
 				p90 := func(list []time.Duration) float64 {
 					slices.Sort(list)

@@ -4,615 +4,1191 @@
 
 #include "textflag.h"
 
-DATA laneBits32<>+0(SB)/4, $0x00000001
-DATA laneBits32<>+4(SB)/4, $0x00000002
-DATA laneBits32<>+8(SB)/4, $0x00000004
-DATA laneBits32<>+12(SB)/4, $0x00000008
-DATA laneBits32<>+16(SB)/4, $0x00000010
-DATA laneBits32<>+20(SB)/4, $0x00000020
-DATA laneBits32<>+24(SB)/4, $0x00000040
-DATA laneBits32<>+28(SB)/4, $0x00000080
-GLOBL laneBits32<>(SB), RODATA|NOPTR, $32
+DATA toSign32<>+0(SB)/4, $0x0000001f
+DATA toSign32<>+4(SB)/4, $0x0000001e
+DATA toSign32<>+8(SB)/4, $0x0000001d
+DATA toSign32<>+12(SB)/4, $0x0000001c
+DATA toSign32<>+16(SB)/4, $0x0000001b
+DATA toSign32<>+20(SB)/4, $0x0000001a
+DATA toSign32<>+24(SB)/4, $0x00000019
+DATA toSign32<>+28(SB)/4, $0x00000018
+DATA toSign32<>+32(SB)/4, $0x00000017
+DATA toSign32<>+36(SB)/4, $0x00000016
+DATA toSign32<>+40(SB)/4, $0x00000015
+DATA toSign32<>+44(SB)/4, $0x00000014
+DATA toSign32<>+48(SB)/4, $0x00000013
+DATA toSign32<>+52(SB)/4, $0x00000012
+DATA toSign32<>+56(SB)/4, $0x00000011
+DATA toSign32<>+60(SB)/4, $0x00000010
+DATA toSign32<>+64(SB)/4, $0x0000000f
+DATA toSign32<>+68(SB)/4, $0x0000000e
+DATA toSign32<>+72(SB)/4, $0x0000000d
+DATA toSign32<>+76(SB)/4, $0x0000000c
+DATA toSign32<>+80(SB)/4, $0x0000000b
+DATA toSign32<>+84(SB)/4, $0x0000000a
+DATA toSign32<>+88(SB)/4, $0x00000009
+DATA toSign32<>+92(SB)/4, $0x00000008
+DATA toSign32<>+96(SB)/4, $0x00000007
+DATA toSign32<>+100(SB)/4, $0x00000006
+DATA toSign32<>+104(SB)/4, $0x00000005
+DATA toSign32<>+108(SB)/4, $0x00000004
+DATA toSign32<>+112(SB)/4, $0x00000003
+DATA toSign32<>+116(SB)/4, $0x00000002
+DATA toSign32<>+120(SB)/4, $0x00000001
+DATA toSign32<>+124(SB)/4, $0x00000000
+GLOBL toSign32<>(SB), RODATA|NOPTR, $128
 
-DATA laneBits64<>+0(SB)/8, $0x0000000000000001
-DATA laneBits64<>+8(SB)/8, $0x0000000000000002
-DATA laneBits64<>+16(SB)/8, $0x0000000000000004
-DATA laneBits64<>+24(SB)/8, $0x0000000000000008
-GLOBL laneBits64<>(SB), RODATA|NOPTR, $32
+DATA toSign64<>+0(SB)/8, $0x000000000000003f
+DATA toSign64<>+8(SB)/8, $0x000000000000003e
+DATA toSign64<>+16(SB)/8, $0x000000000000003d
+DATA toSign64<>+24(SB)/8, $0x000000000000003c
+DATA toSign64<>+32(SB)/8, $0x000000000000003b
+DATA toSign64<>+40(SB)/8, $0x000000000000003a
+DATA toSign64<>+48(SB)/8, $0x0000000000000039
+DATA toSign64<>+56(SB)/8, $0x0000000000000038
+DATA toSign64<>+64(SB)/8, $0x0000000000000037
+DATA toSign64<>+72(SB)/8, $0x0000000000000036
+DATA toSign64<>+80(SB)/8, $0x0000000000000035
+DATA toSign64<>+88(SB)/8, $0x0000000000000034
+DATA toSign64<>+96(SB)/8, $0x0000000000000033
+DATA toSign64<>+104(SB)/8, $0x0000000000000032
+DATA toSign64<>+112(SB)/8, $0x0000000000000031
+DATA toSign64<>+120(SB)/8, $0x0000000000000030
+DATA toSign64<>+128(SB)/8, $0x000000000000002f
+DATA toSign64<>+136(SB)/8, $0x000000000000002e
+DATA toSign64<>+144(SB)/8, $0x000000000000002d
+DATA toSign64<>+152(SB)/8, $0x000000000000002c
+DATA toSign64<>+160(SB)/8, $0x000000000000002b
+DATA toSign64<>+168(SB)/8, $0x000000000000002a
+DATA toSign64<>+176(SB)/8, $0x0000000000000029
+DATA toSign64<>+184(SB)/8, $0x0000000000000028
+DATA toSign64<>+192(SB)/8, $0x0000000000000027
+DATA toSign64<>+200(SB)/8, $0x0000000000000026
+DATA toSign64<>+208(SB)/8, $0x0000000000000025
+DATA toSign64<>+216(SB)/8, $0x0000000000000024
+DATA toSign64<>+224(SB)/8, $0x0000000000000023
+DATA toSign64<>+232(SB)/8, $0x0000000000000022
+DATA toSign64<>+240(SB)/8, $0x0000000000000021
+DATA toSign64<>+248(SB)/8, $0x0000000000000020
+GLOBL toSign64<>(SB), RODATA|NOPTR, $256
 
-// func insert32AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
+DATA laneBit8<>+0(SB)/1, $0x01
+DATA laneBit8<>+1(SB)/1, $0x02
+DATA laneBit8<>+2(SB)/1, $0x04
+DATA laneBit8<>+3(SB)/1, $0x08
+DATA laneBit8<>+4(SB)/1, $0x10
+DATA laneBit8<>+5(SB)/1, $0x20
+DATA laneBit8<>+6(SB)/1, $0x40
+DATA laneBit8<>+7(SB)/1, $0x80
+DATA laneBit8<>+8(SB)/1, $0x01
+DATA laneBit8<>+9(SB)/1, $0x02
+DATA laneBit8<>+10(SB)/1, $0x04
+DATA laneBit8<>+11(SB)/1, $0x08
+DATA laneBit8<>+12(SB)/1, $0x10
+DATA laneBit8<>+13(SB)/1, $0x20
+DATA laneBit8<>+14(SB)/1, $0x40
+DATA laneBit8<>+15(SB)/1, $0x80
+DATA laneBit8<>+16(SB)/1, $0x01
+DATA laneBit8<>+17(SB)/1, $0x02
+DATA laneBit8<>+18(SB)/1, $0x04
+DATA laneBit8<>+19(SB)/1, $0x08
+DATA laneBit8<>+20(SB)/1, $0x10
+DATA laneBit8<>+21(SB)/1, $0x20
+DATA laneBit8<>+22(SB)/1, $0x40
+DATA laneBit8<>+23(SB)/1, $0x80
+DATA laneBit8<>+24(SB)/1, $0x01
+DATA laneBit8<>+25(SB)/1, $0x02
+DATA laneBit8<>+26(SB)/1, $0x04
+DATA laneBit8<>+27(SB)/1, $0x08
+DATA laneBit8<>+28(SB)/1, $0x10
+DATA laneBit8<>+29(SB)/1, $0x20
+DATA laneBit8<>+30(SB)/1, $0x40
+DATA laneBit8<>+31(SB)/1, $0x80
+GLOBL laneBit8<>(SB), RODATA|NOPTR, $32
+
+DATA laneBit16<>+0(SB)/2, $0x0001
+DATA laneBit16<>+2(SB)/2, $0x0002
+DATA laneBit16<>+4(SB)/2, $0x0004
+DATA laneBit16<>+6(SB)/2, $0x0008
+DATA laneBit16<>+8(SB)/2, $0x0010
+DATA laneBit16<>+10(SB)/2, $0x0020
+DATA laneBit16<>+12(SB)/2, $0x0040
+DATA laneBit16<>+14(SB)/2, $0x0080
+DATA laneBit16<>+16(SB)/2, $0x0100
+DATA laneBit16<>+18(SB)/2, $0x0200
+DATA laneBit16<>+20(SB)/2, $0x0400
+DATA laneBit16<>+22(SB)/2, $0x0800
+DATA laneBit16<>+24(SB)/2, $0x1000
+DATA laneBit16<>+26(SB)/2, $0x2000
+DATA laneBit16<>+28(SB)/2, $0x4000
+DATA laneBit16<>+30(SB)/2, $0x8000
+GLOBL laneBit16<>(SB), RODATA|NOPTR, $32
+
+DATA spread<>+0(SB)/1, $0x00
+DATA spread<>+1(SB)/1, $0x00
+DATA spread<>+2(SB)/1, $0x00
+DATA spread<>+3(SB)/1, $0x00
+DATA spread<>+4(SB)/1, $0x00
+DATA spread<>+5(SB)/1, $0x00
+DATA spread<>+6(SB)/1, $0x00
+DATA spread<>+7(SB)/1, $0x00
+DATA spread<>+8(SB)/1, $0x01
+DATA spread<>+9(SB)/1, $0x01
+DATA spread<>+10(SB)/1, $0x01
+DATA spread<>+11(SB)/1, $0x01
+DATA spread<>+12(SB)/1, $0x01
+DATA spread<>+13(SB)/1, $0x01
+DATA spread<>+14(SB)/1, $0x01
+DATA spread<>+15(SB)/1, $0x01
+DATA spread<>+16(SB)/1, $0x02
+DATA spread<>+17(SB)/1, $0x02
+DATA spread<>+18(SB)/1, $0x02
+DATA spread<>+19(SB)/1, $0x02
+DATA spread<>+20(SB)/1, $0x02
+DATA spread<>+21(SB)/1, $0x02
+DATA spread<>+22(SB)/1, $0x02
+DATA spread<>+23(SB)/1, $0x02
+DATA spread<>+24(SB)/1, $0x03
+DATA spread<>+25(SB)/1, $0x03
+DATA spread<>+26(SB)/1, $0x03
+DATA spread<>+27(SB)/1, $0x03
+DATA spread<>+28(SB)/1, $0x03
+DATA spread<>+29(SB)/1, $0x03
+DATA spread<>+30(SB)/1, $0x03
+DATA spread<>+31(SB)/1, $0x03
+GLOBL spread<>(SB), RODATA|NOPTR, $32
+
+DATA narrow16To8<>+0(SB)/1, $0x00
+DATA narrow16To8<>+1(SB)/1, $0x02
+DATA narrow16To8<>+2(SB)/1, $0x04
+DATA narrow16To8<>+3(SB)/1, $0x06
+DATA narrow16To8<>+4(SB)/1, $0x08
+DATA narrow16To8<>+5(SB)/1, $0x0a
+DATA narrow16To8<>+6(SB)/1, $0x0c
+DATA narrow16To8<>+7(SB)/1, $0x0e
+DATA narrow16To8<>+8(SB)/1, $0x80
+DATA narrow16To8<>+9(SB)/1, $0x80
+DATA narrow16To8<>+10(SB)/1, $0x80
+DATA narrow16To8<>+11(SB)/1, $0x80
+DATA narrow16To8<>+12(SB)/1, $0x80
+DATA narrow16To8<>+13(SB)/1, $0x80
+DATA narrow16To8<>+14(SB)/1, $0x80
+DATA narrow16To8<>+15(SB)/1, $0x80
+DATA narrow16To8<>+16(SB)/1, $0x80
+DATA narrow16To8<>+17(SB)/1, $0x80
+DATA narrow16To8<>+18(SB)/1, $0x80
+DATA narrow16To8<>+19(SB)/1, $0x80
+DATA narrow16To8<>+20(SB)/1, $0x80
+DATA narrow16To8<>+21(SB)/1, $0x80
+DATA narrow16To8<>+22(SB)/1, $0x80
+DATA narrow16To8<>+23(SB)/1, $0x80
+DATA narrow16To8<>+24(SB)/1, $0x00
+DATA narrow16To8<>+25(SB)/1, $0x02
+DATA narrow16To8<>+26(SB)/1, $0x04
+DATA narrow16To8<>+27(SB)/1, $0x06
+DATA narrow16To8<>+28(SB)/1, $0x08
+DATA narrow16To8<>+29(SB)/1, $0x0a
+DATA narrow16To8<>+30(SB)/1, $0x0c
+DATA narrow16To8<>+31(SB)/1, $0x0e
+GLOBL narrow16To8<>(SB), RODATA|NOPTR, $32
+
+DATA narrow32To8<>+0(SB)/1, $0x00
+DATA narrow32To8<>+1(SB)/1, $0x04
+DATA narrow32To8<>+2(SB)/1, $0x08
+DATA narrow32To8<>+3(SB)/1, $0x0c
+DATA narrow32To8<>+4(SB)/1, $0x80
+DATA narrow32To8<>+5(SB)/1, $0x80
+DATA narrow32To8<>+6(SB)/1, $0x80
+DATA narrow32To8<>+7(SB)/1, $0x80
+DATA narrow32To8<>+8(SB)/1, $0x80
+DATA narrow32To8<>+9(SB)/1, $0x80
+DATA narrow32To8<>+10(SB)/1, $0x80
+DATA narrow32To8<>+11(SB)/1, $0x80
+DATA narrow32To8<>+12(SB)/1, $0x80
+DATA narrow32To8<>+13(SB)/1, $0x80
+DATA narrow32To8<>+14(SB)/1, $0x80
+DATA narrow32To8<>+15(SB)/1, $0x80
+DATA narrow32To8<>+16(SB)/1, $0x80
+DATA narrow32To8<>+17(SB)/1, $0x80
+DATA narrow32To8<>+18(SB)/1, $0x80
+DATA narrow32To8<>+19(SB)/1, $0x80
+DATA narrow32To8<>+20(SB)/1, $0x00
+DATA narrow32To8<>+21(SB)/1, $0x04
+DATA narrow32To8<>+22(SB)/1, $0x08
+DATA narrow32To8<>+23(SB)/1, $0x0c
+DATA narrow32To8<>+24(SB)/1, $0x80
+DATA narrow32To8<>+25(SB)/1, $0x80
+DATA narrow32To8<>+26(SB)/1, $0x80
+DATA narrow32To8<>+27(SB)/1, $0x80
+DATA narrow32To8<>+28(SB)/1, $0x80
+DATA narrow32To8<>+29(SB)/1, $0x80
+DATA narrow32To8<>+30(SB)/1, $0x80
+DATA narrow32To8<>+31(SB)/1, $0x80
+GLOBL narrow32To8<>(SB), RODATA|NOPTR, $32
+
+DATA narrow32To16<>+0(SB)/1, $0x00
+DATA narrow32To16<>+1(SB)/1, $0x01
+DATA narrow32To16<>+2(SB)/1, $0x04
+DATA narrow32To16<>+3(SB)/1, $0x05
+DATA narrow32To16<>+4(SB)/1, $0x08
+DATA narrow32To16<>+5(SB)/1, $0x09
+DATA narrow32To16<>+6(SB)/1, $0x0c
+DATA narrow32To16<>+7(SB)/1, $0x0d
+DATA narrow32To16<>+8(SB)/1, $0x80
+DATA narrow32To16<>+9(SB)/1, $0x80
+DATA narrow32To16<>+10(SB)/1, $0x80
+DATA narrow32To16<>+11(SB)/1, $0x80
+DATA narrow32To16<>+12(SB)/1, $0x80
+DATA narrow32To16<>+13(SB)/1, $0x80
+DATA narrow32To16<>+14(SB)/1, $0x80
+DATA narrow32To16<>+15(SB)/1, $0x80
+DATA narrow32To16<>+16(SB)/1, $0x80
+DATA narrow32To16<>+17(SB)/1, $0x80
+DATA narrow32To16<>+18(SB)/1, $0x80
+DATA narrow32To16<>+19(SB)/1, $0x80
+DATA narrow32To16<>+20(SB)/1, $0x80
+DATA narrow32To16<>+21(SB)/1, $0x80
+DATA narrow32To16<>+22(SB)/1, $0x80
+DATA narrow32To16<>+23(SB)/1, $0x80
+DATA narrow32To16<>+24(SB)/1, $0x00
+DATA narrow32To16<>+25(SB)/1, $0x01
+DATA narrow32To16<>+26(SB)/1, $0x04
+DATA narrow32To16<>+27(SB)/1, $0x05
+DATA narrow32To16<>+28(SB)/1, $0x08
+DATA narrow32To16<>+29(SB)/1, $0x09
+DATA narrow32To16<>+30(SB)/1, $0x0c
+DATA narrow32To16<>+31(SB)/1, $0x0d
+GLOBL narrow32To16<>(SB), RODATA|NOPTR, $32
+
+DATA narrow64To8<>+0(SB)/1, $0x00
+DATA narrow64To8<>+1(SB)/1, $0x08
+DATA narrow64To8<>+2(SB)/1, $0x80
+DATA narrow64To8<>+3(SB)/1, $0x80
+DATA narrow64To8<>+4(SB)/1, $0x80
+DATA narrow64To8<>+5(SB)/1, $0x80
+DATA narrow64To8<>+6(SB)/1, $0x80
+DATA narrow64To8<>+7(SB)/1, $0x80
+DATA narrow64To8<>+8(SB)/1, $0x80
+DATA narrow64To8<>+9(SB)/1, $0x80
+DATA narrow64To8<>+10(SB)/1, $0x80
+DATA narrow64To8<>+11(SB)/1, $0x80
+DATA narrow64To8<>+12(SB)/1, $0x80
+DATA narrow64To8<>+13(SB)/1, $0x80
+DATA narrow64To8<>+14(SB)/1, $0x80
+DATA narrow64To8<>+15(SB)/1, $0x80
+DATA narrow64To8<>+16(SB)/1, $0x80
+DATA narrow64To8<>+17(SB)/1, $0x80
+DATA narrow64To8<>+18(SB)/1, $0x00
+DATA narrow64To8<>+19(SB)/1, $0x08
+DATA narrow64To8<>+20(SB)/1, $0x80
+DATA narrow64To8<>+21(SB)/1, $0x80
+DATA narrow64To8<>+22(SB)/1, $0x80
+DATA narrow64To8<>+23(SB)/1, $0x80
+DATA narrow64To8<>+24(SB)/1, $0x80
+DATA narrow64To8<>+25(SB)/1, $0x80
+DATA narrow64To8<>+26(SB)/1, $0x80
+DATA narrow64To8<>+27(SB)/1, $0x80
+DATA narrow64To8<>+28(SB)/1, $0x80
+DATA narrow64To8<>+29(SB)/1, $0x80
+DATA narrow64To8<>+30(SB)/1, $0x80
+DATA narrow64To8<>+31(SB)/1, $0x80
+GLOBL narrow64To8<>(SB), RODATA|NOPTR, $32
+
+DATA narrow64To16<>+0(SB)/1, $0x00
+DATA narrow64To16<>+1(SB)/1, $0x01
+DATA narrow64To16<>+2(SB)/1, $0x08
+DATA narrow64To16<>+3(SB)/1, $0x09
+DATA narrow64To16<>+4(SB)/1, $0x80
+DATA narrow64To16<>+5(SB)/1, $0x80
+DATA narrow64To16<>+6(SB)/1, $0x80
+DATA narrow64To16<>+7(SB)/1, $0x80
+DATA narrow64To16<>+8(SB)/1, $0x80
+DATA narrow64To16<>+9(SB)/1, $0x80
+DATA narrow64To16<>+10(SB)/1, $0x80
+DATA narrow64To16<>+11(SB)/1, $0x80
+DATA narrow64To16<>+12(SB)/1, $0x80
+DATA narrow64To16<>+13(SB)/1, $0x80
+DATA narrow64To16<>+14(SB)/1, $0x80
+DATA narrow64To16<>+15(SB)/1, $0x80
+DATA narrow64To16<>+16(SB)/1, $0x80
+DATA narrow64To16<>+17(SB)/1, $0x80
+DATA narrow64To16<>+18(SB)/1, $0x80
+DATA narrow64To16<>+19(SB)/1, $0x80
+DATA narrow64To16<>+20(SB)/1, $0x00
+DATA narrow64To16<>+21(SB)/1, $0x01
+DATA narrow64To16<>+22(SB)/1, $0x08
+DATA narrow64To16<>+23(SB)/1, $0x09
+DATA narrow64To16<>+24(SB)/1, $0x80
+DATA narrow64To16<>+25(SB)/1, $0x80
+DATA narrow64To16<>+26(SB)/1, $0x80
+DATA narrow64To16<>+27(SB)/1, $0x80
+DATA narrow64To16<>+28(SB)/1, $0x80
+DATA narrow64To16<>+29(SB)/1, $0x80
+DATA narrow64To16<>+30(SB)/1, $0x80
+DATA narrow64To16<>+31(SB)/1, $0x80
+GLOBL narrow64To16<>(SB), RODATA|NOPTR, $32
+
+DATA narrow64To32<>+0(SB)/1, $0x00
+DATA narrow64To32<>+1(SB)/1, $0x01
+DATA narrow64To32<>+2(SB)/1, $0x02
+DATA narrow64To32<>+3(SB)/1, $0x03
+DATA narrow64To32<>+4(SB)/1, $0x08
+DATA narrow64To32<>+5(SB)/1, $0x09
+DATA narrow64To32<>+6(SB)/1, $0x0a
+DATA narrow64To32<>+7(SB)/1, $0x0b
+DATA narrow64To32<>+8(SB)/1, $0x80
+DATA narrow64To32<>+9(SB)/1, $0x80
+DATA narrow64To32<>+10(SB)/1, $0x80
+DATA narrow64To32<>+11(SB)/1, $0x80
+DATA narrow64To32<>+12(SB)/1, $0x80
+DATA narrow64To32<>+13(SB)/1, $0x80
+DATA narrow64To32<>+14(SB)/1, $0x80
+DATA narrow64To32<>+15(SB)/1, $0x80
+DATA narrow64To32<>+16(SB)/1, $0x80
+DATA narrow64To32<>+17(SB)/1, $0x80
+DATA narrow64To32<>+18(SB)/1, $0x80
+DATA narrow64To32<>+19(SB)/1, $0x80
+DATA narrow64To32<>+20(SB)/1, $0x80
+DATA narrow64To32<>+21(SB)/1, $0x80
+DATA narrow64To32<>+22(SB)/1, $0x80
+DATA narrow64To32<>+23(SB)/1, $0x80
+DATA narrow64To32<>+24(SB)/1, $0x00
+DATA narrow64To32<>+25(SB)/1, $0x01
+DATA narrow64To32<>+26(SB)/1, $0x02
+DATA narrow64To32<>+27(SB)/1, $0x03
+DATA narrow64To32<>+28(SB)/1, $0x08
+DATA narrow64To32<>+29(SB)/1, $0x09
+DATA narrow64To32<>+30(SB)/1, $0x0a
+DATA narrow64To32<>+31(SB)/1, $0x0b
+GLOBL narrow64To32<>(SB), RODATA|NOPTR, $32
+
+// func insertAVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint64, mask uint64, size int, stream bool)
 // Requires: AVX, AVX2, MMX+
-TEXT ·insert32AVX2(SB), NOSPLIT, $0-41
+TEXT ·insertAVX2(SB), NOSPLIT, $0-57
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         base+16(FP), DX
-	VPCMPEQD     Y0, Y0, Y0
-	MOVL         width+36(FP), BX
-	MOVBLZX      BL, BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
-	VPSLLVD      Y1, Y0, Y1
-	VPXOR        Y1, Y0, Y0
-	MOVL         pos+32(FP), BX
-	MOVBLZX      BL, BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
-	VPSLLVD      Y1, Y0, Y0
-	VPSRLVD      Y1, Y0, Y3
+	VPBROADCASTQ mask+40(FP), Y0
+	VPBROADCASTQ pos+32(FP), Y1
+	VPSRLVQ      Y1, Y0, Y2
 	MOVQ         n+24(FP), BX
-	CMPQ         BX, $0x08
+	CMPQ         BX, $0x20
 	JB           short
-	LEAQ         -8(BX), SI
-	VPAND        (CX)(SI*4), Y3, Y4
-	VPSLLVD      Y1, Y4, Y4
-	VPANDN       (DX)(SI*4), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	XORQ         DI, DI
+	LEAQ         -32(BX), SI
+	VPAND        (CX)(SI*1), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       (DX)(SI*1), Y0, Y5
+	VPOR         Y5, Y3, Y3
+	XORL         DI, DI
 	MOVQ         BX, R8
-	CMPQ         BX, $0x00000080
-	JB           vectors
-	VPAND        (CX), Y3, Y2
-	VPSLLVD      Y1, Y2, Y2
+	CMPQ         BX, $0x00000200
+	JB           cached
+	VPAND        (CX), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX), Y0, Y5
-	VPOR         Y5, Y2, Y2
+	VPOR         Y5, Y4, Y4
 	MOVQ         AX, DI
 	NEGQ         DI
 	ANDQ         $0x1f, DI
-	SHRQ         $0x02, DI
+	MOVQ         size+48(FP), R9
+	NEGQ         R9
+	ANDQ         R9, DI
 	SUBQ         DI, R8
-	MOVB         stream+40(FP), R9
+	MOVB         stream+56(FP), R9
 	TESTB        R9, R9
 	JZ           cached1
-	SUBQ         $0x20, R8
-	JB           done3
+	SUBQ         $0x00000080, R8
+	JB           streamDone3
 
-loop2:
-	VPAND    (CX)(DI*4), Y3, Y5
-	VPSLLVD  Y1, Y5, Y5
-	VPANDN   (DX)(DI*4), Y0, Y6
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPAND    (CX)(DI*1), Y2, Y5
+	VPSLLVQ  Y1, Y5, Y5
+	VPANDN   (DX)(DI*1), Y0, Y6
 	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, (AX)(DI*4)
-	VPAND    32(CX)(DI*4), Y3, Y5
-	VPSLLVD  Y1, Y5, Y5
-	VPANDN   32(DX)(DI*4), Y0, Y6
+	VMOVNTDQ Y5, (AX)(DI*1)
+	VPAND    32(CX)(DI*1), Y2, Y5
+	VPSLLVQ  Y1, Y5, Y5
+	VPANDN   32(DX)(DI*1), Y0, Y6
 	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, 32(AX)(DI*4)
-	VPAND    64(CX)(DI*4), Y3, Y5
-	VPSLLVD  Y1, Y5, Y5
-	VPANDN   64(DX)(DI*4), Y0, Y6
+	VMOVNTDQ Y5, 32(AX)(DI*1)
+	VPAND    64(CX)(DI*1), Y2, Y5
+	VPSLLVQ  Y1, Y5, Y5
+	VPANDN   64(DX)(DI*1), Y0, Y6
 	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, 64(AX)(DI*4)
-	VPAND    96(CX)(DI*4), Y3, Y5
-	VPSLLVD  Y1, Y5, Y5
-	VPANDN   96(DX)(DI*4), Y0, Y6
+	VMOVNTDQ Y5, 64(AX)(DI*1)
+	VPAND    96(CX)(DI*1), Y2, Y5
+	VPSLLVQ  Y1, Y5, Y5
+	VPANDN   96(DX)(DI*1), Y0, Y6
 	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, 96(AX)(DI*4)
-	ADDQ     $0x20, DI
-	SUBQ     $0x20, R8
-	JAE      loop2
+	VMOVNTDQ Y5, 96(AX)(DI*1)
+	ADDQ     $0x00000080, DI
+	SUBQ     $0x00000080, R8
+	JAE      stream2
 
-done3:
-	ADDQ $0x20, R8
+streamDone3:
+	ADDQ $0x00000080, R8
 	SFENCE
 
 cached1:
-vectors:
-	SUBQ $0x20, R8
-	JB   done5
+cached:
+	SUBQ $0x00000080, R8
+	JB   vectorsDone5
 
-loop4:
-	VPAND   (CX)(DI*4), Y3, Y5
-	VPSLLVD Y1, Y5, Y5
-	VPANDN  (DX)(DI*4), Y0, Y6
+	// 4 vectors a turn.
+vectors4:
+	VPAND   (CX)(DI*1), Y2, Y5
+	VPSLLVQ Y1, Y5, Y5
+	VPANDN  (DX)(DI*1), Y0, Y6
 	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, (AX)(DI*4)
-	VPAND   32(CX)(DI*4), Y3, Y5
-	VPSLLVD Y1, Y5, Y5
-	VPANDN  32(DX)(DI*4), Y0, Y6
+	VMOVDQU Y5, (AX)(DI*1)
+	VPAND   32(CX)(DI*1), Y2, Y5
+	VPSLLVQ Y1, Y5, Y5
+	VPANDN  32(DX)(DI*1), Y0, Y6
 	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, 32(AX)(DI*4)
-	VPAND   64(CX)(DI*4), Y3, Y5
-	VPSLLVD Y1, Y5, Y5
-	VPANDN  64(DX)(DI*4), Y0, Y6
+	VMOVDQU Y5, 32(AX)(DI*1)
+	VPAND   64(CX)(DI*1), Y2, Y5
+	VPSLLVQ Y1, Y5, Y5
+	VPANDN  64(DX)(DI*1), Y0, Y6
 	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, 64(AX)(DI*4)
-	VPAND   96(CX)(DI*4), Y3, Y5
-	VPSLLVD Y1, Y5, Y5
-	VPANDN  96(DX)(DI*4), Y0, Y6
+	VMOVDQU Y5, 64(AX)(DI*1)
+	VPAND   96(CX)(DI*1), Y2, Y5
+	VPSLLVQ Y1, Y5, Y5
+	VPANDN  96(DX)(DI*1), Y0, Y6
 	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, 96(AX)(DI*4)
+	VMOVDQU Y5, 96(AX)(DI*1)
+	ADDQ    $0x00000080, DI
+	SUBQ    $0x00000080, R8
+	JAE     vectors4
+
+vectorsDone5:
+	ADDQ $0x00000080, R8
+	SUBQ $0x20, R8
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPAND   (CX)(DI*1), Y2, Y5
+	VPSLLVQ Y1, Y5, Y5
+	VPANDN  (DX)(DI*1), Y0, Y6
+	VPOR    Y6, Y5, Y5
+	VMOVDQU Y5, (AX)(DI*1)
 	ADDQ    $0x20, DI
 	SUBQ    $0x20, R8
-	JAE     loop4
+	JAE     vector6
 
-done5:
+vectorDone7:
 	ADDQ $0x20, R8
-	SUBQ $0x08, R8
-	JB   done7
+	CMPQ BX, $0x00000200
+	JB   tail
 
-loop6:
-	VPAND   (CX)(DI*4), Y3, Y5
-	VPSLLVD Y1, Y5, Y5
-	VPANDN  (DX)(DI*4), Y0, Y6
-	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, (AX)(DI*4)
-	ADDQ    $0x08, DI
-	SUBQ    $0x08, R8
-	JAE     loop6
-
-done7:
-	ADDQ    $0x08, R8
-	CMPQ    BX, $0x00000080
-	JB      tail
-	VMOVDQU Y2, (AX)
+	// The first vector, which was not aligned.
+	VMOVDQU Y4, (AX)
 
 tail:
-	VMOVDQU Y4, (AX)(SI*4)
-	JMP     return
+	// The last vector.
+	VMOVDQU Y3, (AX)(SI*1)
+	VZEROUPPER
+	RET
 
 short:
-	CMPQ    BX, $0x04
-	JB      short8
-	VPAND   (CX), X3, X2
-	VPSLLVD X1, X2, X2
+	CMPQ    BX, $0x10
+	JB      under16
+	VPAND   (CX), X2, X3
+	VPSLLVQ X1, X3, X3
 	VPANDN  (DX), X0, X4
-	VPOR    X4, X2, X2
-	LEAQ    -4(BX), BX
-	VPAND   (CX)(BX*4), X3, X3
-	VPSLLVD X1, X3, X1
-	VPANDN  (DX)(BX*4), X0, X0
+	VPOR    X4, X3, X3
+	LEAQ    -16(BX), BX
+	VPAND   (CX)(BX*1), X2, X2
+	VPSLLVQ X1, X2, X1
+	VPANDN  (DX)(BX*1), X0, X0
 	VPOR    X0, X1, X0
-	VMOVDQU X0, (AX)(BX*4)
-	VMOVDQU X2, (AX)
-	JMP     return
+	VMOVDQU X0, (AX)(BX*1)
+	VMOVDQU X3, (AX)
+	VZEROUPPER
+	RET
 
-short8:
-	CMPQ    BX, $0x02
-	JB      short9
-	VMOVQ   (CX), X2
-	VPAND   X2, X3, X2
-	VPSLLVD X1, X2, X2
+under16:
+	CMPQ    BX, $0x08
+	JB      under8
+	VMOVQ   (CX), X3
+	VPAND   X3, X2, X3
+	VPSLLVQ X1, X3, X3
 	VMOVQ   (DX), X4
 	VPANDN  X4, X0, X4
-	VPOR    X4, X2, X2
-	LEAQ    -2(BX), BX
-	VMOVQ   (CX)(BX*4), X4
-	VPAND   X4, X3, X3
-	VPSLLVD X1, X3, X1
-	VMOVQ   (DX)(BX*4), X3
-	VPANDN  X3, X0, X0
-	VPOR    X0, X1, X0
-	VMOVQ   X0, (AX)(BX*4)
-	VMOVQ   X2, (AX)
-	JMP     return
-
-short9:
-	CMPQ    BX, $0x01
-	JB      short10
-	VMOVD   (CX), X2
-	VPAND   X2, X3, X2
-	VPSLLVD X1, X2, X1
-	VMOVD   (DX), X2
+	VPOR    X4, X3, X3
+	LEAQ    -8(BX), BX
+	VMOVQ   (CX)(BX*1), X4
+	VPAND   X4, X2, X2
+	VPSLLVQ X1, X2, X1
+	VMOVQ   (DX)(BX*1), X2
 	VPANDN  X2, X0, X0
 	VPOR    X0, X1, X0
-	VMOVD   X0, (AX)
-	JMP     return
+	VMOVQ   X0, (AX)(BX*1)
+	VMOVQ   X3, (AX)
+	VZEROUPPER
+	RET
 
-short10:
+under8:
+	CMPQ    BX, $0x04
+	JB      under4
+	VMOVD   (CX), X3
+	VPAND   X3, X2, X3
+	VPSLLVQ X1, X3, X3
+	VMOVD   (DX), X4
+	VPANDN  X4, X0, X4
+	VPOR    X4, X3, X3
+	LEAQ    -4(BX), BX
+	VMOVD   (CX)(BX*1), X4
+	VPAND   X4, X2, X2
+	VPSLLVQ X1, X2, X1
+	VMOVD   (DX)(BX*1), X2
+	VPANDN  X2, X0, X0
+	VPOR    X0, X1, X0
+	VMOVD   X0, (AX)(BX*1)
+	VMOVD   X3, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ    BX, $0x02
+	JB      under2
+	MOVWLZX (CX), SI
+	VMOVD   SI, X3
+	VPAND   X3, X2, X3
+	VPSLLVQ X1, X3, X3
+	MOVWLZX (DX), SI
+	VMOVD   SI, X4
+	VPANDN  X4, X0, X4
+	VPOR    X4, X3, X3
+	LEAQ    -2(BX), BX
+	MOVWLZX (CX)(BX*1), CX
+	VMOVD   CX, X4
+	VPAND   X4, X2, X2
+	VPSLLVQ X1, X2, X1
+	MOVWLZX (DX)(BX*1), CX
+	VMOVD   CX, X2
+	VPANDN  X2, X0, X0
+	VPOR    X0, X1, X0
+	VPEXTRW $0x00, X0, (AX)(BX*1)
+	VPEXTRW $0x00, X3, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    BX, $0x01
+	JB      under1
+	MOVBLZX (CX), CX
+	VMOVD   CX, X3
+	VPAND   X3, X2, X2
+	VPSLLVQ X1, X2, X1
+	MOVBLZX (DX), CX
+	VMOVD   CX, X2
+	VPANDN  X2, X0, X0
+	VPOR    X0, X1, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func insertAVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint64, mask uint64, size int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·insertAVX512(SB), NOSPLIT, $0-57
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Z0
+	VPBROADCASTQ pos+32(FP), Z1
+	MOVQ         n+24(FP), BX
+	CMPQ         BX, $0x40
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, SI
+	BZHIQ      BX, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX), K1, Z2
+	VPSLLVQ    Z1, Z2, Z1
+	VMOVDQU8.Z (DX), K1, Z2
+	VPTERNLOGQ $0xe2, Z2, Z0, Z1
+	VMOVDQU8   Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL SI, SI
+	CMPQ BX, $0x00000400
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, DI
+	NEGQ       DI
+	ANDQ       $0x3f, DI
+	MOVQ       size+48(FP), R8
+	NEGQ       R8
+	ANDQ       R8, DI
+	JZ         aligned
+	MOVQ       $-1, R8
+	BZHIQ      DI, R8, R8
+	KMOVQ      R8, K1
+	VMOVDQU8.Z (CX), K1, Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VMOVDQU8.Z (DX), K1, Z3
+	VPTERNLOGQ $0xe2, Z3, Z0, Z2
+	VMOVDQU8   Z2, K1, (AX)
+	ADDQ       DI, SI
+	SUBQ       DI, BX
+
+aligned:
+	MOVB  stream+56(FP), DI
+	TESTB DI, DI
+	JZ    cached1
+	SUBQ  $0x00000100, BX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(SI*1), Z0, Z2
+	VMOVNTDQ   Z2, (AX)(SI*1)
+	VMOVDQU64  64(CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 64(DX)(SI*1), Z0, Z2
+	VMOVNTDQ   Z2, 64(AX)(SI*1)
+	VMOVDQU64  128(CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 128(DX)(SI*1), Z0, Z2
+	VMOVNTDQ   Z2, 128(AX)(SI*1)
+	VMOVDQU64  192(CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 192(DX)(SI*1), Z0, Z2
+	VMOVNTDQ   Z2, 192(AX)(SI*1)
+	ADDQ       $0x00000100, SI
+	SUBQ       $0x00000100, BX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x00000100, BX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x00000100, BX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(SI*1), Z0, Z2
+	VMOVDQU64  Z2, (AX)(SI*1)
+	VMOVDQU64  64(CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 64(DX)(SI*1), Z0, Z2
+	VMOVDQU64  Z2, 64(AX)(SI*1)
+	VMOVDQU64  128(CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 128(DX)(SI*1), Z0, Z2
+	VMOVDQU64  Z2, 128(AX)(SI*1)
+	VMOVDQU64  192(CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 192(DX)(SI*1), Z0, Z2
+	VMOVDQU64  Z2, 192(AX)(SI*1)
+	ADDQ       $0x00000100, SI
+	SUBQ       $0x00000100, BX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x00000100, BX
+	SUBQ $0x40, BX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(SI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(SI*1), Z0, Z2
+	VMOVDQU64  Z2, (AX)(SI*1)
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x40, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, DI
+	BZHIQ      BX, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX)(SI*1), K1, Z2
+	VPSLLVQ    Z1, Z2, Z1
+	VMOVDQU8.Z (DX)(SI*1), K1, Z2
+	VPTERNLOGQ $0xe2, Z2, Z0, Z1
+	VMOVDQU8   Z1, K1, (AX)(SI*1)
+
 return:
 	VZEROUPPER
 	RET
 
-// func insert64AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·insert64AVX2(SB), NOSPLIT, $0-41
+// func insertEach8AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX2
+TEXT ·insertEach8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         base+16(FP), DX
-	VPCMPEQD     Y0, Y0, Y0
-	MOVL         width+36(FP), BX
-	MOVBLZX      BL, BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Y1
-	VPSLLVQ      Y1, Y0, Y1
-	VPXOR        Y1, Y0, Y0
-	MOVL         pos+32(FP), BX
-	MOVBLZX      BL, BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Y1
-	VPSLLVQ      Y1, Y0, Y0
-	VPSRLVQ      Y1, Y0, Y3
-	MOVQ         n+24(FP), BX
-	CMPQ         BX, $0x04
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+40(FP), DI
+	CMPQ         DI, $0x08
 	JB           short
-	LEAQ         -4(BX), SI
-	VPAND        (CX)(SI*8), Y3, Y4
-	VPSLLVQ      Y1, Y4, Y4
-	VPANDN       (DX)(SI*8), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	XORQ         DI, DI
-	MOVQ         BX, R8
-	CMPQ         BX, $0x40
-	JB           vectors
-	VPAND        (CX), Y3, Y2
-	VPSLLVQ      Y1, Y2, Y2
-	VPANDN       (DX), Y0, Y5
-	VPOR         Y5, Y2, Y2
-	MOVQ         AX, DI
-	NEGQ         DI
-	ANDQ         $0x1f, DI
-	SHRQ         $0x03, DI
-	SUBQ         DI, R8
-	MOVB         stream+40(FP), R9
-	TESTB        R9, R9
-	JZ           cached1
-	SUBQ         $0x10, R8
-	JB           done3
+	LEAQ         -8(DI), R8
+	VPAND        (BX)(R8*4), Y0, Y2
+	VPMOVZXBD    (DX)(R8*1), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPMOVZXBD    (CX)(R8*1), Y5
+	VPXOR        Y5, Y4, Y4
+	VPAND        (SI)(R8*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	XORL         R9, R9
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
 
-loop2:
-	VPAND    (CX)(DI*8), Y3, Y5
-	VPSLLVQ  Y1, Y5, Y5
-	VPANDN   (DX)(DI*8), Y0, Y6
-	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, (AX)(DI*8)
-	VPAND    32(CX)(DI*8), Y3, Y5
-	VPSLLVQ  Y1, Y5, Y5
-	VPANDN   32(DX)(DI*8), Y0, Y6
-	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, 32(AX)(DI*8)
-	VPAND    64(CX)(DI*8), Y3, Y5
-	VPSLLVQ  Y1, Y5, Y5
-	VPANDN   64(DX)(DI*8), Y0, Y6
-	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, 64(AX)(DI*8)
-	VPAND    96(CX)(DI*8), Y3, Y5
-	VPSLLVQ  Y1, Y5, Y5
-	VPANDN   96(DX)(DI*8), Y0, Y6
-	VPOR     Y6, Y5, Y5
-	VMOVNTDQ Y5, 96(AX)(DI*8)
-	ADDQ     $0x10, DI
-	SUBQ     $0x10, R8
-	JAE      loop2
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXBD    (DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    (CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R9*1)
+	VPAND        32(BX)(R9*4), Y0, Y3
+	VPMOVZXBD    8(DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    8(CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        32(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 8(AX)(R9*1)
+	VPAND        64(BX)(R9*4), Y0, Y3
+	VPMOVZXBD    16(DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    16(CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        64(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 16(AX)(R9*1)
+	VPAND        96(BX)(R9*4), Y0, Y3
+	VPMOVZXBD    24(DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    24(CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        96(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 24(AX)(R9*1)
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, DI
+	JAE          vectors1
 
-done3:
-	ADDQ $0x10, R8
-	SFENCE
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
 
-cached1:
-vectors:
-	SUBQ $0x10, R8
-	JB   done5
+	// One vector a turn.
+vector3:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXBD    (DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    (CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R9*1)
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, DI
+	JAE          vector3
 
-loop4:
-	VPAND   (CX)(DI*8), Y3, Y5
-	VPSLLVQ Y1, Y5, Y5
-	VPANDN  (DX)(DI*8), Y0, Y6
-	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, (AX)(DI*8)
-	VPAND   32(CX)(DI*8), Y3, Y5
-	VPSLLVQ Y1, Y5, Y5
-	VPANDN  32(DX)(DI*8), Y0, Y6
-	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, 32(AX)(DI*8)
-	VPAND   64(CX)(DI*8), Y3, Y5
-	VPSLLVQ Y1, Y5, Y5
-	VPANDN  64(DX)(DI*8), Y0, Y6
-	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, 64(AX)(DI*8)
-	VPAND   96(CX)(DI*8), Y3, Y5
-	VPSLLVQ Y1, Y5, Y5
-	VPANDN  96(DX)(DI*8), Y0, Y6
-	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, 96(AX)(DI*8)
-	ADDQ    $0x10, DI
-	SUBQ    $0x10, R8
-	JAE     loop4
+vectorDone4:
+	ADDQ $0x08, DI
 
-done5:
-	ADDQ $0x10, R8
-	SUBQ $0x04, R8
-	JB   done7
-
-loop6:
-	VPAND   (CX)(DI*8), Y3, Y5
-	VPSLLVQ Y1, Y5, Y5
-	VPANDN  (DX)(DI*8), Y0, Y6
-	VPOR    Y6, Y5, Y5
-	VMOVDQU Y5, (AX)(DI*8)
-	ADDQ    $0x04, DI
-	SUBQ    $0x04, R8
-	JAE     loop6
-
-done7:
-	ADDQ    $0x04, R8
-	CMPQ    BX, $0x40
-	JB      tail
-	VMOVDQU Y2, (AX)
-
-tail:
-	VMOVDQU Y4, (AX)(SI*8)
-	JMP     return
+	// The last vector.
+	VPSHUFB      narrow32To8<>+0(SB), Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(R8*1)
+	VZEROUPPER
+	RET
 
 short:
-	CMPQ    BX, $0x02
-	JB      short8
-	VPAND   (CX), X3, X2
-	VPSLLVQ X1, X2, X2
-	VPANDN  (DX), X0, X4
-	VPOR    X4, X2, X2
-	LEAQ    -2(BX), BX
-	VPAND   (CX)(BX*8), X3, X3
-	VPSLLVQ X1, X3, X1
-	VPANDN  (DX)(BX*8), X0, X0
-	VPOR    X0, X1, X0
-	VMOVDQU X0, (AX)(BX*8)
-	VMOVDQU X2, (AX)
-	JMP     return
-
-short8:
-	CMPQ    BX, $0x01
-	JB      short9
-	VMOVQ   (CX), X2
-	VPAND   X2, X3, X2
-	VPSLLVQ X1, X2, X1
-	VMOVQ   (DX), X2
-	VPANDN  X2, X0, X0
-	VPOR    X0, X1, X0
-	VMOVQ   X0, (AX)
-	JMP     return
-
-short9:
-return:
+	CMPQ      DI, $0x04
+	JB        under4
+	VPAND     (BX), X0, X2
+	VPMOVZXBD (DX), X3
+	VPSRLVD   X2, X3, X4
+	VPMOVZXBD (CX), X5
+	VPXOR     X5, X4, X4
+	VPAND     (SI), X0, X5
+	VPSLLVD   X5, X1, X5
+	VPANDN    X4, X5, X4
+	VPSLLVD   X2, X4, X2
+	VPXOR     X3, X2, X2
+	LEAQ      -4(DI), DI
+	VPAND     (BX)(DI*4), X0, X3
+	VPMOVZXBD (DX)(DI*1), X4
+	VPSRLVD   X3, X4, X5
+	VPMOVZXBD (CX)(DI*1), X6
+	VPXOR     X6, X5, X5
+	VPAND     (SI)(DI*4), X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X5, X0, X0
+	VPSLLVD   X3, X0, X0
+	VPXOR     X4, X0, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VMOVD     X0, (AX)(DI*1)
+	VPSHUFB   narrow32To8<>+0(SB), X2, X0
+	VMOVD     X0, (AX)
 	VZEROUPPER
 	RET
 
-// func insert32AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·insert32AVX512(SB), NOSPLIT, $0-41
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         base+16(FP), DX
-	VPTERNLOGD   $0xff, Z0, Z0, Z0
-	MOVL         width+36(FP), BX
-	MOVBLZX      BL, BX
-	VPBROADCASTD BX, Z1
-	VPSLLVD      Z1, Z0, Z1
-	VPXORD       Z1, Z0, Z0
-	MOVL         pos+32(FP), BX
-	MOVBLZX      BL, BX
-	VPBROADCASTD BX, Z1
-	VPSLLVD      Z1, Z0, Z0
-	MOVQ         n+24(FP), BX
-	XORQ         SI, SI
-	CMPQ         BX, $0x00000100
-	JB           vectors
-	MOVQ         AX, DI
-	NEGQ         DI
-	ANDQ         $0x3f, DI
-	SHRQ         $0x02, DI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, R8
-	BZHIQ        DI, R8, R8
-	KMOVQ        R8, K1
-	VMOVDQU32.Z  (CX)(SI*4), K1, Z2
-	VPSLLVD      Z1, Z2, Z2
-	VMOVDQU32.Z  (DX)(SI*4), K1, Z3
-	VPTERNLOGD   $0xe2, Z3, Z0, Z2
-	VMOVDQU32    Z2, K1, (AX)(SI*4)
-	ADDQ         DI, SI
-	SUBQ         DI, BX
-
-aligned:
-	MOVB  stream+40(FP), DI
-	TESTB DI, DI
-	JZ    cached1
-	SUBQ  $0x40, BX
-	JB    done3
-
-loop2:
-	VMOVDQU32  (CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, (DX)(SI*4), Z0, Z2
-	VMOVNTDQ   Z2, (AX)(SI*4)
-	VMOVDQU32  64(CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, 64(DX)(SI*4), Z0, Z2
-	VMOVNTDQ   Z2, 64(AX)(SI*4)
-	VMOVDQU32  128(CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, 128(DX)(SI*4), Z0, Z2
-	VMOVNTDQ   Z2, 128(AX)(SI*4)
-	VMOVDQU32  192(CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, 192(DX)(SI*4), Z0, Z2
-	VMOVNTDQ   Z2, 192(AX)(SI*4)
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        loop2
-
-done3:
-	ADDQ $0x40, BX
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x40, BX
-	JB   done5
-
-loop4:
-	VMOVDQU32  (CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, (DX)(SI*4), Z0, Z2
-	VMOVDQU32  Z2, (AX)(SI*4)
-	VMOVDQU32  64(CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, 64(DX)(SI*4), Z0, Z2
-	VMOVDQU32  Z2, 64(AX)(SI*4)
-	VMOVDQU32  128(CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, 128(DX)(SI*4), Z0, Z2
-	VMOVDQU32  Z2, 128(AX)(SI*4)
-	VMOVDQU32  192(CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, 192(DX)(SI*4), Z0, Z2
-	VMOVDQU32  Z2, 192(AX)(SI*4)
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        loop4
-
-done5:
-	ADDQ $0x40, BX
-	SUBQ $0x10, BX
-	JB   done7
-
-loop6:
-	VMOVDQU32  (CX)(SI*4), Z2
-	VPSLLVD    Z1, Z2, Z2
-	VPTERNLOGD $0xe2, (DX)(SI*4), Z0, Z2
-	VMOVDQU32  Z2, (AX)(SI*4)
-	ADDQ       $0x10, SI
-	SUBQ       $0x10, BX
-	JAE        loop6
-
-done7:
-	ADDQ        $0x10, BX
-	TESTQ       BX, BX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, DI
-	BZHIQ       BX, DI, DI
-	KMOVQ       DI, K1
-	VMOVDQU32.Z (CX)(SI*4), K1, Z2
-	VPSLLVD     Z1, Z2, Z1
-	VMOVDQU32.Z (DX)(SI*4), K1, Z2
-	VPTERNLOGD  $0xe2, Z2, Z0, Z1
-	VMOVDQU32   Z1, K1, (AX)(SI*4)
-
-return:
+under4:
+	CMPQ      DI, $0x02
+	JB        under2
+	VMOVQ     (BX), X2
+	VPAND     X2, X0, X2
+	MOVWLZX   (DX), R8
+	VMOVD     R8, X3
+	VPMOVZXBD X3, X3
+	VPSRLVD   X2, X3, X4
+	MOVWLZX   (CX), R8
+	VMOVD     R8, X5
+	VPMOVZXBD X5, X5
+	VPXOR     X5, X4, X4
+	VMOVQ     (SI), X5
+	VPAND     X5, X0, X5
+	VPSLLVD   X5, X1, X5
+	VPANDN    X4, X5, X4
+	VPSLLVD   X2, X4, X2
+	VPXOR     X3, X2, X2
+	LEAQ      -2(DI), DI
+	VMOVQ     (BX)(DI*4), X3
+	VPAND     X3, X0, X3
+	MOVWLZX   (DX)(DI*1), DX
+	VMOVD     DX, X4
+	VPMOVZXBD X4, X4
+	VPSRLVD   X3, X4, X5
+	MOVWLZX   (CX)(DI*1), CX
+	VMOVD     CX, X6
+	VPMOVZXBD X6, X6
+	VPXOR     X6, X5, X5
+	VMOVQ     (SI)(DI*4), X6
+	VPAND     X6, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X5, X0, X0
+	VPSLLVD   X3, X0, X0
+	VPXOR     X4, X0, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VPEXTRW   $0x00, X0, (AX)(DI*1)
+	VPSHUFB   narrow32To8<>+0(SB), X2, X0
+	VPEXTRW   $0x00, X0, (AX)
 	VZEROUPPER
 	RET
 
-// func insert64AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·insert64AVX512(SB), NOSPLIT, $0-41
+under2:
+	CMPQ      DI, $0x01
+	JB        under1
+	VMOVD     (BX), X2
+	VPAND     X2, X0, X2
+	MOVBLZX   (DX), DX
+	VMOVD     DX, X3
+	VPMOVZXBD X3, X3
+	VPSRLVD   X2, X3, X4
+	MOVBLZX   (CX), CX
+	VMOVD     CX, X5
+	VPMOVZXBD X5, X5
+	VPXOR     X5, X4, X4
+	VMOVD     (SI), X5
+	VPAND     X5, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X4, X0, X0
+	VPSLLVD   X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VPEXTRB   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func insertEach16AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX2
+TEXT ·insertEach16AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         base+16(FP), DX
-	VPTERNLOGD   $0xff, Z0, Z0, Z0
-	MOVL         width+36(FP), BX
-	MOVBLZX      BL, BX
-	VPBROADCASTQ BX, Z1
-	VPSLLVQ      Z1, Z0, Z1
-	VPXORQ       Z1, Z0, Z0
-	MOVL         pos+32(FP), BX
-	MOVBLZX      BL, BX
-	VPBROADCASTQ BX, Z1
-	VPSLLVQ      Z1, Z0, Z0
-	MOVQ         n+24(FP), BX
-	XORQ         SI, SI
-	CMPQ         BX, $0x00000080
-	JB           vectors
-	MOVQ         AX, DI
-	NEGQ         DI
-	ANDQ         $0x3f, DI
-	SHRQ         $0x03, DI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, R8
-	BZHIQ        DI, R8, R8
-	KMOVQ        R8, K1
-	VMOVDQU64.Z  (CX)(SI*8), K1, Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VMOVDQU64.Z  (DX)(SI*8), K1, Z3
-	VPTERNLOGQ   $0xe2, Z3, Z0, Z2
-	VMOVDQU64    Z2, K1, (AX)(SI*8)
-	ADDQ         DI, SI
-	SUBQ         DI, BX
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+40(FP), DI
+	CMPQ         DI, $0x08
+	JB           short
+	LEAQ         -8(DI), R8
+	VPAND        (BX)(R8*4), Y0, Y2
+	VPMOVZXWD    (DX)(R8*2), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPMOVZXWD    (CX)(R8*2), Y5
+	VPXOR        Y5, Y4, Y4
+	VPAND        (SI)(R8*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	XORL         R9, R9
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
 
-aligned:
-	MOVB  stream+40(FP), DI
-	TESTB DI, DI
-	JZ    cached1
-	SUBQ  $0x20, BX
-	JB    done3
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXWD    (DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    (CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R9*2)
+	VPAND        32(BX)(R9*4), Y0, Y3
+	VPMOVZXWD    16(DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    16(CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        32(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)(R9*2)
+	VPAND        64(BX)(R9*4), Y0, Y3
+	VPMOVZXWD    32(DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    32(CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        64(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)(R9*2)
+	VPAND        96(BX)(R9*4), Y0, Y3
+	VPMOVZXWD    48(DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    48(CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        96(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 48(AX)(R9*2)
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, DI
+	JAE          vectors1
 
-loop2:
-	VMOVDQU64  (CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, (DX)(SI*8), Z0, Z2
-	VMOVNTDQ   Z2, (AX)(SI*8)
-	VMOVDQU64  64(CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, 64(DX)(SI*8), Z0, Z2
-	VMOVNTDQ   Z2, 64(AX)(SI*8)
-	VMOVDQU64  128(CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, 128(DX)(SI*8), Z0, Z2
-	VMOVNTDQ   Z2, 128(AX)(SI*8)
-	VMOVDQU64  192(CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, 192(DX)(SI*8), Z0, Z2
-	VMOVNTDQ   Z2, 192(AX)(SI*8)
-	ADDQ       $0x20, SI
-	SUBQ       $0x20, BX
-	JAE        loop2
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
 
-done3:
-	ADDQ $0x20, BX
-	SFENCE
+	// One vector a turn.
+vector3:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXWD    (DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    (CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R9*2)
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, DI
+	JAE          vector3
 
-cached1:
-vectors:
-	SUBQ $0x20, BX
-	JB   done5
+vectorDone4:
+	ADDQ $0x08, DI
 
-loop4:
-	VMOVDQU64  (CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, (DX)(SI*8), Z0, Z2
-	VMOVDQU64  Z2, (AX)(SI*8)
-	VMOVDQU64  64(CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, 64(DX)(SI*8), Z0, Z2
-	VMOVDQU64  Z2, 64(AX)(SI*8)
-	VMOVDQU64  128(CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, 128(DX)(SI*8), Z0, Z2
-	VMOVDQU64  Z2, 128(AX)(SI*8)
-	VMOVDQU64  192(CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, 192(DX)(SI*8), Z0, Z2
-	VMOVDQU64  Z2, 192(AX)(SI*8)
-	ADDQ       $0x20, SI
-	SUBQ       $0x20, BX
-	JAE        loop4
+	// The last vector.
+	VPSHUFB      narrow32To16<>+0(SB), Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(R8*2)
+	VZEROUPPER
+	RET
 
-done5:
-	ADDQ $0x20, BX
-	SUBQ $0x08, BX
-	JB   done7
+short:
+	CMPQ      DI, $0x04
+	JB        under4
+	VPAND     (BX), X0, X2
+	VPMOVZXWD (DX), X3
+	VPSRLVD   X2, X3, X4
+	VPMOVZXWD (CX), X5
+	VPXOR     X5, X4, X4
+	VPAND     (SI), X0, X5
+	VPSLLVD   X5, X1, X5
+	VPANDN    X4, X5, X4
+	VPSLLVD   X2, X4, X2
+	VPXOR     X3, X2, X2
+	LEAQ      -4(DI), DI
+	VPAND     (BX)(DI*4), X0, X3
+	VPMOVZXWD (DX)(DI*2), X4
+	VPSRLVD   X3, X4, X5
+	VPMOVZXWD (CX)(DI*2), X6
+	VPXOR     X6, X5, X5
+	VPAND     (SI)(DI*4), X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X5, X0, X0
+	VPSLLVD   X3, X0, X0
+	VPXOR     X4, X0, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VMOVQ     X0, (AX)(DI*2)
+	VPSHUFB   narrow32To16<>+0(SB), X2, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
 
-loop6:
-	VMOVDQU64  (CX)(SI*8), Z2
-	VPSLLVQ    Z1, Z2, Z2
-	VPTERNLOGQ $0xe2, (DX)(SI*8), Z0, Z2
-	VMOVDQU64  Z2, (AX)(SI*8)
-	ADDQ       $0x08, SI
-	SUBQ       $0x08, BX
-	JAE        loop6
+under4:
+	CMPQ      DI, $0x02
+	JB        under2
+	VMOVQ     (BX), X2
+	VPAND     X2, X0, X2
+	VMOVD     (DX), X3
+	VPMOVZXWD X3, X3
+	VPSRLVD   X2, X3, X4
+	VMOVD     (CX), X5
+	VPMOVZXWD X5, X5
+	VPXOR     X5, X4, X4
+	VMOVQ     (SI), X5
+	VPAND     X5, X0, X5
+	VPSLLVD   X5, X1, X5
+	VPANDN    X4, X5, X4
+	VPSLLVD   X2, X4, X2
+	VPXOR     X3, X2, X2
+	LEAQ      -2(DI), DI
+	VMOVQ     (BX)(DI*4), X3
+	VPAND     X3, X0, X3
+	VMOVD     (DX)(DI*2), X4
+	VPMOVZXWD X4, X4
+	VPSRLVD   X3, X4, X5
+	VMOVD     (CX)(DI*2), X6
+	VPMOVZXWD X6, X6
+	VPXOR     X6, X5, X5
+	VMOVQ     (SI)(DI*4), X6
+	VPAND     X6, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X5, X0, X0
+	VPSLLVD   X3, X0, X0
+	VPXOR     X4, X0, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VMOVD     X0, (AX)(DI*2)
+	VPSHUFB   narrow32To16<>+0(SB), X2, X0
+	VMOVD     X0, (AX)
+	VZEROUPPER
+	RET
 
-done7:
-	ADDQ        $0x08, BX
-	TESTQ       BX, BX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, DI
-	BZHIQ       BX, DI, DI
-	KMOVQ       DI, K1
-	VMOVDQU64.Z (CX)(SI*8), K1, Z2
-	VPSLLVQ     Z1, Z2, Z1
-	VMOVDQU64.Z (DX)(SI*8), K1, Z2
-	VPTERNLOGQ  $0xe2, Z2, Z0, Z1
-	VMOVDQU64   Z1, K1, (AX)(SI*8)
+under2:
+	CMPQ      DI, $0x01
+	JB        under1
+	VMOVD     (BX), X2
+	VPAND     X2, X0, X2
+	MOVWLZX   (DX), DX
+	VMOVD     DX, X3
+	VPMOVZXWD X3, X3
+	VPSRLVD   X2, X3, X4
+	MOVWLZX   (CX), CX
+	VMOVD     CX, X5
+	VPMOVZXWD X5, X5
+	VPXOR     X5, X4, X4
+	VMOVD     (SI), X5
+	VPAND     X5, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X4, X0, X0
+	VPSLLVD   X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VPEXTRW   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
 
-return:
+under1:
 	VZEROUPPER
 	RET
 
@@ -641,10 +1217,10 @@ TEXT ·insertEach32AVX2(SB), NOSPLIT, $0-49
 	VPANDN       Y4, Y6, Y4
 	VPSLLVD      Y2, Y4, Y2
 	VPXOR        Y3, Y2, Y2
-	XORQ         R9, R9
+	XORL         R9, R9
 	MOVQ         DI, R10
 	CMPQ         DI, $0x00000080
-	JB           vectors
+	JB           cached
 	VPAND        (BX), Y0, Y3
 	VMOVDQU      (DX), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -663,9 +1239,10 @@ TEXT ·insertEach32AVX2(SB), NOSPLIT, $0-49
 	TESTB        R11, R11
 	JZ           cached1
 	SUBQ         $0x20, R10
-	JB           done3
+	JB           streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPAND    (BX)(R9*4), Y0, Y3
 	VMOVDQU  (DX)(R9*4), Y4
 	VPSRLVD  Y3, Y4, Y6
@@ -708,18 +1285,19 @@ loop2:
 	VMOVNTDQ Y3, 96(AX)(R9*4)
 	ADDQ     $0x20, R9
 	SUBQ     $0x20, R10
-	JAE      loop2
+	JAE      stream2
 
-done3:
+streamDone3:
 	ADDQ $0x20, R10
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x20, R10
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPAND   (BX)(R9*4), Y0, Y3
 	VMOVDQU (DX)(R9*4), Y4
 	VPSRLVD Y3, Y4, Y6
@@ -762,14 +1340,15 @@ loop4:
 	VMOVDQU Y3, 96(AX)(R9*4)
 	ADDQ    $0x20, R9
 	SUBQ    $0x20, R10
-	JAE     loop4
+	JAE     vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x20, R10
 	SUBQ $0x08, R10
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPAND   (BX)(R9*4), Y0, Y3
 	VMOVDQU (DX)(R9*4), Y4
 	VPSRLVD Y3, Y4, Y6
@@ -782,21 +1361,25 @@ loop6:
 	VMOVDQU Y3, (AX)(R9*4)
 	ADDQ    $0x08, R9
 	SUBQ    $0x08, R10
-	JAE     loop6
+	JAE     vector6
 
-done7:
-	ADDQ    $0x08, R10
-	CMPQ    DI, $0x00000080
-	JB      tail
+vectorDone7:
+	ADDQ $0x08, R10
+	CMPQ DI, $0x00000080
+	JB   tail
+
+	// The first vector, which was not aligned.
 	VMOVDQU Y5, (AX)
 
 tail:
+	// The last vector.
 	VMOVDQU Y2, (AX)(R8*4)
-	JMP     return
+	VZEROUPPER
+	RET
 
 short:
 	CMPQ    DI, $0x04
-	JB      short8
+	JB      under4
 	VPAND   (BX), X0, X2
 	VMOVDQU (DX), X3
 	VPSRLVD X2, X3, X4
@@ -818,11 +1401,12 @@ short:
 	VPXOR   X4, X0, X0
 	VMOVDQU X0, (AX)(DI*4)
 	VMOVDQU X2, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short8:
+under4:
 	CMPQ    DI, $0x02
-	JB      short9
+	JB      under2
 	VMOVQ   (BX), X2
 	VPAND   X2, X0, X2
 	VMOVQ   (DX), X3
@@ -850,11 +1434,12 @@ short8:
 	VPXOR   X4, X0, X0
 	VMOVQ   X0, (AX)(DI*4)
 	VMOVQ   X2, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short9:
+under2:
 	CMPQ    DI, $0x01
-	JB      short10
+	JB      under1
 	VMOVD   (BX), X2
 	VPAND   X2, X0, X2
 	VMOVD   (DX), X3
@@ -868,10 +1453,10 @@ short9:
 	VPSLLVD X2, X0, X0
 	VPXOR   X3, X0, X0
 	VMOVD   X0, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short10:
-return:
+under1:
 	VZEROUPPER
 	RET
 
@@ -902,10 +1487,10 @@ TEXT ·insertEach64AVX2(SB), NOSPLIT, $0-49
 	VPANDN       Y5, Y6, Y5
 	VPSLLVQ      Y2, Y5, Y2
 	VPXOR        Y4, Y2, Y2
-	XORQ         R9, R9
+	XORL         R9, R9
 	MOVQ         DI, R10
 	CMPQ         DI, $0x40
-	JB           vectors
+	JB           cached
 	VPMOVZXDQ    (BX), Y3
 	VPAND        Y3, Y0, Y3
 	VMOVDQU      (DX), Y4
@@ -926,9 +1511,10 @@ TEXT ·insertEach64AVX2(SB), NOSPLIT, $0-49
 	TESTB        R11, R11
 	JZ           cached1
 	SUBQ         $0x10, R10
-	JB           done3
+	JB           streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPMOVZXDQ (BX)(R9*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (DX)(R9*8), Y5
@@ -979,18 +1565,19 @@ loop2:
 	VMOVNTDQ  Y4, 96(AX)(R9*8)
 	ADDQ      $0x10, R9
 	SUBQ      $0x10, R10
-	JAE       loop2
+	JAE       stream2
 
-done3:
+streamDone3:
 	ADDQ $0x10, R10
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x10, R10
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPMOVZXDQ (BX)(R9*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (DX)(R9*8), Y5
@@ -1041,14 +1628,15 @@ loop4:
 	VMOVDQU   Y4, 96(AX)(R9*8)
 	ADDQ      $0x10, R9
 	SUBQ      $0x10, R10
-	JAE       loop4
+	JAE       vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x10, R10
 	SUBQ $0x04, R10
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPMOVZXDQ (BX)(R9*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (DX)(R9*8), Y5
@@ -1063,21 +1651,25 @@ loop6:
 	VMOVDQU   Y4, (AX)(R9*8)
 	ADDQ      $0x04, R9
 	SUBQ      $0x04, R10
-	JAE       loop6
+	JAE       vector6
 
-done7:
-	ADDQ    $0x04, R10
-	CMPQ    DI, $0x40
-	JB      tail
+vectorDone7:
+	ADDQ $0x04, R10
+	CMPQ DI, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
 	VMOVDQU Y3, (AX)
 
 tail:
+	// The last vector.
 	VMOVDQU Y2, (AX)(R8*8)
-	JMP     return
+	VZEROUPPER
+	RET
 
 short:
 	CMPQ      DI, $0x02
-	JB        short8
+	JB        under2
 	VPMOVZXDQ (BX), X2
 	VPAND     X2, X0, X2
 	VMOVDQU   (DX), X3
@@ -1103,27 +1695,330 @@ short:
 	VPXOR     X4, X0, X0
 	VMOVDQU   X0, (AX)(DI*8)
 	VMOVDQU   X2, (AX)
-	JMP       return
+	VZEROUPPER
+	RET
 
-short8:
-	CMPQ    DI, $0x01
-	JB      short9
-	VMOVD   (BX), X2
-	VPAND   X2, X0, X2
-	VMOVQ   (DX), X3
-	VPSRLVQ X2, X3, X4
-	VMOVQ   (CX), X5
-	VPXOR   X5, X4, X4
-	VMOVD   (SI), X5
-	VPAND   X5, X0, X0
-	VPSLLVQ X0, X1, X0
-	VPANDN  X4, X0, X0
-	VPSLLVQ X2, X0, X0
-	VPXOR   X3, X0, X0
-	VMOVQ   X0, (AX)
-	JMP     return
+under2:
+	CMPQ      DI, $0x01
+	JB        under1
+	VMOVD     (BX), X2
+	VPMOVZXDQ X2, X2
+	VPAND     X2, X0, X2
+	VMOVQ     (DX), X3
+	VPSRLVQ   X2, X3, X4
+	VMOVQ     (CX), X5
+	VPXOR     X5, X4, X4
+	VMOVD     (SI), X5
+	VPMOVZXDQ X5, X5
+	VPAND     X5, X0, X0
+	VPSLLVQ   X0, X1, X0
+	VPANDN    X4, X0, X0
+	VPSLLVQ   X2, X0, X0
+	VPXOR     X3, X0, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
 
-short9:
+under1:
+	VZEROUPPER
+	RET
+
+// func insertEach8AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·insertEach8AVX512(SB), NOSPLIT, $0-49
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       base+16(FP), DX
+	MOVQ       pos+24(FP), BX
+	MOVQ       width+32(FP), SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	KMOVQ      DI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+40(FP), DI
+	CMPQ       DI, $0x10
+	JA         long
+
+	// No more than one vector.
+	MOVQ       $-1, R8
+	BZHIQ      DI, R8, R8
+	KMOVQ      R8, K1
+	SHLQ       $0x02, DI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	BZHIQ      DI, R8, R8
+	KMOVQ      R8, K2
+	VMOVDQU8.Z (DX), K1, X1
+	VPMOVZXBD  X1, Z1
+	VMOVDQU8.Z (BX), K2, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI), K2, Z4
+	VPSLLVD    Z4, Z0, Z0
+	VMOVDQU8.Z (CX), K1, X4
+	VPMOVZXBD  X4, Z4
+	VPTERNLOGD $0x12, Z4, Z0, Z3
+	VPSLLVD    Z2, Z3, Z0
+	VPXORD     Z1, Z0, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL R8, R8
+	SUBQ $0x40, DI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXBD  (DX)(R8*1), Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  (CX)(R8*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, (AX)(R8*1)
+	VPMOVZXBD  16(DX)(R8*1), Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 64(SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  16(CX)(R8*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 16(AX)(R8*1)
+	VPMOVZXBD  32(DX)(R8*1), Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 128(SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  32(CX)(R8*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 32(AX)(R8*1)
+	VPMOVZXBD  48(DX)(R8*1), Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 192(SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  48(CX)(R8*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 48(AX)(R8*1)
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXBD  (DX)(R8*1), Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  (CX)(R8*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, (AX)(R8*1)
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R9
+	BZHIQ      DI, R9, R9
+	KMOVQ      R9, K1
+	SHLQ       $0x02, DI
+	MOVQ       $-1, R9
+	MOVQ       $0x1111111111111111, R9
+	BZHIQ      DI, R9, R9
+	KMOVQ      R9, K2
+	VMOVDQU8.Z (DX)(R8*1), K1, X1
+	VPMOVZXBD  X1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K2, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R8*4), K2, Z4
+	VPSLLVD    Z4, Z0, Z0
+	VMOVDQU8.Z (CX)(R8*1), K1, X4
+	VPMOVZXBD  X4, Z4
+	VPTERNLOGD $0x12, Z4, Z0, Z3
+	VPSLLVD    Z2, Z3, Z0
+	VPXORD     Z1, Z0, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)(R8*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertEach16AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·insertEach16AVX512(SB), NOSPLIT, $0-49
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       base+16(FP), DX
+	MOVQ       pos+24(FP), BX
+	MOVQ       width+32(FP), SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	KMOVQ      DI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+40(FP), DI
+	CMPQ       DI, $0x10
+	JA         long
+
+	// No more than one vector.
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K1
+	SHLQ        $0x02, DI
+	MOVQ        $-1, R8
+	MOVQ        $0x1111111111111111, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K2
+	VMOVDQU16.Z (DX), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VMOVDQU8.Z  (BX), K2, Z2
+	VPSRLVD     Z2, Z1, Z3
+	VMOVDQU8.Z  (SI), K2, Z4
+	VPSLLVD     Z4, Z0, Z0
+	VMOVDQU16.Z (CX), K1, Y4
+	VPMOVZXWD   Y4, Z4
+	VPTERNLOGD  $0x12, Z4, Z0, Z3
+	VPSLLVD     Z2, Z3, Z0
+	VPXORD      Z1, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL R8, R8
+	SUBQ $0x40, DI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXWD  (DX)(R8*2), Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  (CX)(R8*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, (AX)(R8*2)
+	VPMOVZXWD  32(DX)(R8*2), Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 64(SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  32(CX)(R8*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 32(AX)(R8*2)
+	VPMOVZXWD  64(DX)(R8*2), Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 128(SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  64(CX)(R8*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 64(AX)(R8*2)
+	VPMOVZXWD  96(DX)(R8*2), Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 192(SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  96(CX)(R8*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 96(AX)(R8*2)
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXWD  (DX)(R8*2), Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R8*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  (CX)(R8*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, (AX)(R8*2)
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R9
+	BZHIQ       DI, R9, R9
+	KMOVQ       R9, K1
+	SHLQ        $0x02, DI
+	MOVQ        $-1, R9
+	MOVQ        $0x1111111111111111, R9
+	BZHIQ       DI, R9, R9
+	KMOVQ       R9, K2
+	VMOVDQU16.Z (DX)(R8*2), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VMOVDQU8.Z  (BX)(R8*4), K2, Z2
+	VPSRLVD     Z2, Z1, Z3
+	VMOVDQU8.Z  (SI)(R8*4), K2, Z4
+	VPSLLVD     Z4, Z0, Z0
+	VMOVDQU16.Z (CX)(R8*2), K1, Y4
+	VPMOVZXWD   Y4, Z4
+	VPTERNLOGD  $0x12, Z4, Z0, Z3
+	VPSLLVD     Z2, Z3, Z0
+	VPXORD      Z1, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(R8*2)
+
 return:
 	VZEROUPPER
 	RET
@@ -1131,41 +2026,71 @@ return:
 // func insertEach32AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·insertEach32AVX512(SB), NOSPLIT, $0-49
-	MOVQ        dst+0(FP), AX
-	MOVQ        src+8(FP), CX
-	MOVQ        base+16(FP), DX
-	MOVQ        pos+24(FP), BX
-	MOVQ        width+32(FP), SI
-	MOVQ        $0x1111111111111111, DI
-	KMOVQ       DI, K1
-	VPTERNLOGD  $0xff, Z0, Z0, Z0
-	MOVQ        n+40(FP), DI
-	XORQ        R8, R8
-	CMPQ        DI, $0x00000100
-	JB          vectors
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       base+16(FP), DX
+	MOVQ       pos+24(FP), BX
+	MOVQ       width+32(FP), SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	KMOVQ      DI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+40(FP), DI
+	CMPQ       DI, $0x10
+	JA         long
+
+	// No more than one vector.
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K1
+	SHLQ        $0x02, DI
+	MOVQ        $-1, R8
+	MOVQ        $0x1111111111111111, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K2
+	VMOVDQU32.Z (DX), K1, Z1
+	VMOVDQU8.Z  (BX), K2, Z2
+	VPSRLVD     Z2, Z1, Z3
+	VMOVDQU8.Z  (SI), K2, Z4
+	VPSLLVD     Z4, Z0, Z0
+	VMOVDQU32.Z (CX), K1, Z4
+	VPTERNLOGD  $0x12, Z4, Z0, Z3
+	VPSLLVD     Z2, Z3, Z0
+	VPXORD      Z1, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL R8, R8
+	CMPQ DI, $0x00000100
+	JB   cached
+
+	// The lanes before the first that is aligned.
 	MOVQ        AX, R9
 	NEGQ        R9
 	ANDQ        $0x3f, R9
 	SHRQ        $0x02, R9
 	JZ          aligned
-	MOVQ        $0xffffffffffffffff, R10
+	MOVQ        $-1, R10
 	BZHIQ       R9, R10, R10
 	KMOVQ       R10, K2
 	MOVQ        R9, R10
 	SHLQ        $0x02, R10
+	MOVQ        $-1, R11
 	MOVQ        $0x1111111111111111, R11
 	BZHIQ       R10, R11, R11
 	KMOVQ       R11, K3
-	VMOVDQU32.Z (DX)(R8*4), K2, Z1
-	VMOVDQU8.Z  (BX)(R8*4), K3, Z2
+	VMOVDQU32.Z (DX), K2, Z1
+	VMOVDQU8.Z  (BX), K3, Z2
 	VPSRLVD     Z2, Z1, Z3
-	VMOVDQU8.Z  (SI)(R8*4), K3, Z4
+	VMOVDQU8.Z  (SI), K3, Z4
 	VPSLLVD     Z4, Z0, Z4
-	VMOVDQU32.Z (CX)(R8*4), K2, Z5
+	VMOVDQU32.Z (CX), K2, Z5
 	VPTERNLOGD  $0x12, Z5, Z4, Z3
 	VPSLLVD     Z2, Z3, Z2
 	VPXORD      Z1, Z2, Z1
-	VMOVDQU32   Z1, K2, (AX)(R8*4)
+	VMOVDQU32   Z1, K2, (AX)
 	ADDQ        R9, R8
 	SUBQ        R9, DI
 
@@ -1174,10 +2099,11 @@ aligned:
 	TESTB R9, R9
 	JZ    cached1
 	SUBQ  $0x40, DI
-	JB    done3
+	JB    streamDone3
 
-loop2:
-	VMOVDQU32  (DX)(R8*4), Z1
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (DX)(R8*4), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z (SI)(R8*4), K1, Z4
@@ -1186,7 +2112,7 @@ loop2:
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
 	VMOVNTDQ   Z1, (AX)(R8*4)
-	VMOVDQU32  64(DX)(R8*4), Z1
+	VMOVDQU64  64(DX)(R8*4), Z1
 	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z 64(SI)(R8*4), K1, Z4
@@ -1195,7 +2121,7 @@ loop2:
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
 	VMOVNTDQ   Z1, 64(AX)(R8*4)
-	VMOVDQU32  128(DX)(R8*4), Z1
+	VMOVDQU64  128(DX)(R8*4), Z1
 	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z 128(SI)(R8*4), K1, Z4
@@ -1204,7 +2130,7 @@ loop2:
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
 	VMOVNTDQ   Z1, 128(AX)(R8*4)
-	VMOVDQU32  192(DX)(R8*4), Z1
+	VMOVDQU64  192(DX)(R8*4), Z1
 	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z 192(SI)(R8*4), K1, Z4
@@ -1215,19 +2141,20 @@ loop2:
 	VMOVNTDQ   Z1, 192(AX)(R8*4)
 	ADDQ       $0x40, R8
 	SUBQ       $0x40, DI
-	JAE        loop2
+	JAE        stream2
 
-done3:
+streamDone3:
 	ADDQ $0x40, DI
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x40, DI
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
-	VMOVDQU32  (DX)(R8*4), Z1
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (DX)(R8*4), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z (SI)(R8*4), K1, Z4
@@ -1235,8 +2162,8 @@ loop4:
 	VPTERNLOGD $0x12, (CX)(R8*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	VMOVDQU32  Z1, (AX)(R8*4)
-	VMOVDQU32  64(DX)(R8*4), Z1
+	VMOVDQU64  Z1, (AX)(R8*4)
+	VMOVDQU64  64(DX)(R8*4), Z1
 	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z 64(SI)(R8*4), K1, Z4
@@ -1244,8 +2171,8 @@ loop4:
 	VPTERNLOGD $0x12, 64(CX)(R8*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	VMOVDQU32  Z1, 64(AX)(R8*4)
-	VMOVDQU32  128(DX)(R8*4), Z1
+	VMOVDQU64  Z1, 64(AX)(R8*4)
+	VMOVDQU64  128(DX)(R8*4), Z1
 	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z 128(SI)(R8*4), K1, Z4
@@ -1253,8 +2180,8 @@ loop4:
 	VPTERNLOGD $0x12, 128(CX)(R8*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	VMOVDQU32  Z1, 128(AX)(R8*4)
-	VMOVDQU32  192(DX)(R8*4), Z1
+	VMOVDQU64  Z1, 128(AX)(R8*4)
+	VMOVDQU64  192(DX)(R8*4), Z1
 	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z 192(SI)(R8*4), K1, Z4
@@ -1262,18 +2189,19 @@ loop4:
 	VPTERNLOGD $0x12, 192(CX)(R8*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	VMOVDQU32  Z1, 192(AX)(R8*4)
+	VMOVDQU64  Z1, 192(AX)(R8*4)
 	ADDQ       $0x40, R8
 	SUBQ       $0x40, DI
-	JAE        loop4
+	JAE        vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   done7
+	JB   vectorDone7
 
-loop6:
-	VMOVDQU32  (DX)(R8*4), Z1
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (DX)(R8*4), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z (SI)(R8*4), K1, Z4
@@ -1281,19 +2209,22 @@ loop6:
 	VPTERNLOGD $0x12, (CX)(R8*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	VMOVDQU32  Z1, (AX)(R8*4)
+	VMOVDQU64  Z1, (AX)(R8*4)
 	ADDQ       $0x10, R8
 	SUBQ       $0x10, DI
-	JAE        loop6
+	JAE        vector6
 
-done7:
-	ADDQ        $0x10, DI
-	TESTQ       DI, DI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R9
+vectorDone7:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R9
 	BZHIQ       DI, R9, R9
 	KMOVQ       R9, K1
 	SHLQ        $0x02, DI
+	MOVQ        $-1, R9
 	MOVQ        $0x1111111111111111, R9
 	BZHIQ       DI, R9, R9
 	KMOVQ       R9, K2
@@ -1324,42 +2255,70 @@ TEXT ·insertEach64AVX512(SB), NOSPLIT, $0-49
 	VPBROADCASTQ DI, Z0
 	VPTERNLOGD   $0xff, Z1, Z1, Z1
 	MOVQ         n+40(FP), DI
-	XORQ         R8, R8
-	CMPQ         DI, $0x00000080
-	JB           vectors
-	MOVQ         AX, R9
-	NEGQ         R9
-	ANDQ         $0x3f, R9
-	SHRQ         $0x03, R9
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, R10
-	BZHIQ        R9, R10, R10
-	KMOVQ        R10, K1
-	VMOVDQU32.Z  (BX)(R8*4), K1, Y2
-	VPMOVZXDQ    Y2, Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64.Z  (DX)(R8*8), K1, Z3
-	VPSRLVQ      Z2, Z3, Z4
-	VMOVDQU32.Z  (SI)(R8*4), K1, Y5
-	VPMOVZXDQ    Y5, Z5
-	VPANDQ       Z5, Z0, Z5
-	VPSLLVQ      Z5, Z1, Z5
-	VMOVDQU64.Z  (CX)(R8*8), K1, Z6
-	VPTERNLOGQ   $0x12, Z6, Z5, Z4
-	VPSLLVQ      Z2, Z4, Z2
-	VPXORQ       Z3, Z2, Z2
-	VMOVDQU64    Z2, K1, (AX)(R8*8)
-	ADDQ         R9, R8
-	SUBQ         R9, DI
+	CMPQ         DI, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K1
+	VMOVDQU32.Z (BX), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z2, Z0, Z2
+	VMOVDQU64.Z (DX), K1, Z3
+	VPSRLVQ     Z2, Z3, Z4
+	VMOVDQU32.Z (SI), K1, Y5
+	VPMOVZXDQ   Y5, Z5
+	VPANDQ      Z5, Z0, Z0
+	VPSLLVQ     Z0, Z1, Z0
+	VMOVDQU64.Z (CX), K1, Z1
+	VPTERNLOGQ  $0x12, Z1, Z0, Z4
+	VPSLLVQ     Z2, Z4, Z0
+	VPXORQ      Z3, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL R8, R8
+	CMPQ DI, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, R9
+	NEGQ        R9
+	ANDQ        $0x3f, R9
+	SHRQ        $0x03, R9
+	JZ          aligned
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU32.Z (BX), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z2, Z0, Z2
+	VMOVDQU64.Z (DX), K1, Z3
+	VPSRLVQ     Z2, Z3, Z4
+	VMOVDQU32.Z (SI), K1, Y5
+	VPMOVZXDQ   Y5, Z5
+	VPANDQ      Z5, Z0, Z5
+	VPSLLVQ     Z5, Z1, Z5
+	VMOVDQU64.Z (CX), K1, Z6
+	VPTERNLOGQ  $0x12, Z6, Z5, Z4
+	VPSLLVQ     Z2, Z4, Z2
+	VPXORQ      Z3, Z2, Z2
+	VMOVDQU64   Z2, K1, (AX)
+	ADDQ        R9, R8
+	SUBQ        R9, DI
 
 aligned:
 	MOVB  stream+48(FP), R9
 	TESTB R9, R9
 	JZ    cached1
 	SUBQ  $0x20, DI
-	JB    done3
+	JB    streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPMOVZXDQ  (BX)(R8*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R8*8), Z3
@@ -1406,18 +2365,19 @@ loop2:
 	VMOVNTDQ   Z2, 192(AX)(R8*8)
 	ADDQ       $0x20, R8
 	SUBQ       $0x20, DI
-	JAE        loop2
+	JAE        stream2
 
-done3:
+streamDone3:
 	ADDQ $0x20, DI
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x20, DI
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPMOVZXDQ  (BX)(R8*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R8*8), Z3
@@ -1464,14 +2424,15 @@ loop4:
 	VMOVDQU64  Z2, 192(AX)(R8*8)
 	ADDQ       $0x20, R8
 	SUBQ       $0x20, DI
-	JAE        loop4
+	JAE        vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPMOVZXDQ  (BX)(R8*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R8*8), Z3
@@ -1485,13 +2446,15 @@ loop6:
 	VMOVDQU64  Z2, (AX)(R8*8)
 	ADDQ       $0x08, R8
 	SUBQ       $0x08, DI
-	JAE        loop6
+	JAE        vector6
 
-done7:
-	ADDQ        $0x08, DI
-	TESTQ       DI, DI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R9
+vectorDone7:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R9
 	BZHIQ       DI, R9, R9
 	KMOVQ       R9, K1
 	VMOVDQU32.Z (BX)(R8*4), K1, Y2
@@ -1513,543 +2476,331 @@ return:
 	VZEROUPPER
 	RET
 
-// func fill32AVX2(dst unsafe.Pointer, base unsafe.Pointer, n int, value uint32, pos uint32, width uint32, stream bool)
+// func fillAVX2(dst unsafe.Pointer, base unsafe.Pointer, n int, value uint64, mask uint64, size int, stream bool)
 // Requires: AVX, AVX2, MMX+
-TEXT ·fill32AVX2(SB), NOSPLIT, $0-37
+TEXT ·fillAVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         base+8(FP), CX
-	MOVL         value+24(FP), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VPCMPEQD     Y1, Y1, Y1
-	MOVL         width+32(FP), DX
-	MOVBLZX      DL, DX
-	VMOVD        DX, X2
-	VPBROADCASTD X2, Y2
-	VPSLLVD      Y2, Y1, Y2
-	VPXOR        Y2, Y1, Y1
-	MOVL         pos+28(FP), DX
-	MOVBLZX      DL, DX
-	VMOVD        DX, X2
-	VPBROADCASTD X2, Y2
-	VPSLLVD      Y2, Y1, Y1
-	VPSRLVD      Y2, Y1, Y4
-	VPAND        Y0, Y4, Y0
-	VPSLLVD      Y2, Y0, Y0
+	VPBROADCASTQ mask+32(FP), Y0
+	VPBROADCASTQ value+24(FP), Y1
 	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
+	CMPQ         DX, $0x20
 	JB           short
-	LEAQ         -8(DX), BX
-	VPANDN       (CX)(BX*4), Y1, Y2
-	VPOR         Y2, Y0, Y2
-	XORQ         SI, SI
+	LEAQ         -32(DX), BX
+	VPANDN       (CX)(BX*1), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	XORL         SI, SI
 	MOVQ         DX, DI
-	CMPQ         DX, $0x00000080
-	JB           vectors
-	VPANDN       (CX), Y1, Y3
-	VPOR         Y3, Y0, Y3
+	CMPQ         DX, $0x00000200
+	JB           cached
+	VPANDN       (CX), Y0, Y3
+	VPOR         Y1, Y3, Y3
 	MOVQ         AX, SI
 	NEGQ         SI
 	ANDQ         $0x1f, SI
-	SHRQ         $0x02, SI
+	MOVQ         size+40(FP), R8
+	NEGQ         R8
+	ANDQ         R8, SI
 	SUBQ         SI, DI
-	MOVB         stream+36(FP), R8
+	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
 	JZ           cached1
-	SUBQ         $0x20, DI
-	JB           done3
+	SUBQ         $0x00000080, DI
+	JB           streamDone3
 
-loop2:
-	VPANDN   (CX)(SI*4), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, (AX)(SI*4)
-	VPANDN   32(CX)(SI*4), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, 32(AX)(SI*4)
-	VPANDN   64(CX)(SI*4), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, 64(AX)(SI*4)
-	VPANDN   96(CX)(SI*4), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, 96(AX)(SI*4)
-	ADDQ     $0x20, SI
-	SUBQ     $0x20, DI
-	JAE      loop2
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPANDN   (CX)(SI*1), Y0, Y4
+	VPOR     Y1, Y4, Y4
+	VMOVNTDQ Y4, (AX)(SI*1)
+	VPANDN   32(CX)(SI*1), Y0, Y4
+	VPOR     Y1, Y4, Y4
+	VMOVNTDQ Y4, 32(AX)(SI*1)
+	VPANDN   64(CX)(SI*1), Y0, Y4
+	VPOR     Y1, Y4, Y4
+	VMOVNTDQ Y4, 64(AX)(SI*1)
+	VPANDN   96(CX)(SI*1), Y0, Y4
+	VPOR     Y1, Y4, Y4
+	VMOVNTDQ Y4, 96(AX)(SI*1)
+	ADDQ     $0x00000080, SI
+	SUBQ     $0x00000080, DI
+	JAE      stream2
 
-done3:
-	ADDQ $0x20, DI
+streamDone3:
+	ADDQ $0x00000080, DI
 	SFENCE
 
 cached1:
-vectors:
-	SUBQ $0x20, DI
-	JB   done5
+cached:
+	SUBQ $0x00000080, DI
+	JB   vectorsDone5
 
-loop4:
-	VPANDN  (CX)(SI*4), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, (AX)(SI*4)
-	VPANDN  32(CX)(SI*4), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, 32(AX)(SI*4)
-	VPANDN  64(CX)(SI*4), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, 64(AX)(SI*4)
-	VPANDN  96(CX)(SI*4), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, 96(AX)(SI*4)
+	// 4 vectors a turn.
+vectors4:
+	VPANDN  (CX)(SI*1), Y0, Y4
+	VPOR    Y1, Y4, Y4
+	VMOVDQU Y4, (AX)(SI*1)
+	VPANDN  32(CX)(SI*1), Y0, Y4
+	VPOR    Y1, Y4, Y4
+	VMOVDQU Y4, 32(AX)(SI*1)
+	VPANDN  64(CX)(SI*1), Y0, Y4
+	VPOR    Y1, Y4, Y4
+	VMOVDQU Y4, 64(AX)(SI*1)
+	VPANDN  96(CX)(SI*1), Y0, Y4
+	VPOR    Y1, Y4, Y4
+	VMOVDQU Y4, 96(AX)(SI*1)
+	ADDQ    $0x00000080, SI
+	SUBQ    $0x00000080, DI
+	JAE     vectors4
+
+vectorsDone5:
+	ADDQ $0x00000080, DI
+	SUBQ $0x20, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPANDN  (CX)(SI*1), Y0, Y4
+	VPOR    Y1, Y4, Y4
+	VMOVDQU Y4, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	SUBQ    $0x20, DI
-	JAE     loop4
+	JAE     vector6
 
-done5:
+vectorDone7:
 	ADDQ $0x20, DI
-	SUBQ $0x08, DI
-	JB   done7
+	CMPQ DX, $0x00000200
+	JB   tail
 
-loop6:
-	VPANDN  (CX)(SI*4), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, (AX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, DI
-	JAE     loop6
-
-done7:
-	ADDQ    $0x08, DI
-	CMPQ    DX, $0x00000080
-	JB      tail
+	// The first vector, which was not aligned.
 	VMOVDQU Y3, (AX)
 
 tail:
-	VMOVDQU Y2, (AX)(BX*4)
-	JMP     return
+	// The last vector.
+	VMOVDQU Y2, (AX)(BX*1)
+	VZEROUPPER
+	RET
 
 short:
-	CMPQ    DX, $0x04
-	JB      short8
-	VPANDN  (CX), X1, X2
-	VPOR    X2, X0, X2
-	LEAQ    -4(DX), DX
-	VPANDN  (CX)(DX*4), X1, X1
+	CMPQ    DX, $0x10
+	JB      under16
+	VPANDN  (CX), X0, X2
+	VPOR    X1, X2, X2
+	LEAQ    -16(DX), DX
+	VPANDN  (CX)(DX*1), X0, X0
 	VPOR    X1, X0, X0
-	VMOVDQU X0, (AX)(DX*4)
+	VMOVDQU X0, (AX)(DX*1)
 	VMOVDQU X2, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short8:
-	CMPQ   DX, $0x02
-	JB     short9
+under16:
+	CMPQ   DX, $0x08
+	JB     under8
 	VMOVQ  (CX), X2
-	VPANDN X2, X1, X2
-	VPOR   X2, X0, X2
-	LEAQ   -2(DX), DX
-	VMOVQ  (CX)(DX*4), X3
-	VPANDN X3, X1, X1
+	VPANDN X2, X0, X2
+	VPOR   X1, X2, X2
+	LEAQ   -8(DX), DX
+	VMOVQ  (CX)(DX*1), X3
+	VPANDN X3, X0, X0
 	VPOR   X1, X0, X0
-	VMOVQ  X0, (AX)(DX*4)
+	VMOVQ  X0, (AX)(DX*1)
 	VMOVQ  X2, (AX)
-	JMP    return
+	VZEROUPPER
+	RET
 
-short9:
-	CMPQ   DX, $0x01
-	JB     short10
+under8:
+	CMPQ   DX, $0x04
+	JB     under4
 	VMOVD  (CX), X2
-	VPANDN X2, X1, X1
+	VPANDN X2, X0, X2
+	VPOR   X1, X2, X2
+	LEAQ   -4(DX), DX
+	VMOVD  (CX)(DX*1), X3
+	VPANDN X3, X0, X0
 	VPOR   X1, X0, X0
-	VMOVD  X0, (AX)
-	JMP    return
-
-short10:
-return:
+	VMOVD  X0, (AX)(DX*1)
+	VMOVD  X2, (AX)
 	VZEROUPPER
 	RET
 
-// func fill64AVX2(dst unsafe.Pointer, base unsafe.Pointer, n int, value uint64, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·fill64AVX2(SB), NOSPLIT, $0-41
-	MOVQ         dst+0(FP), AX
-	MOVQ         base+8(FP), CX
-	MOVQ         value+24(FP), DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	VPCMPEQD     Y1, Y1, Y1
-	MOVL         width+36(FP), DX
-	MOVBLZX      DL, DX
-	VMOVQ        DX, X2
-	VPBROADCASTQ X2, Y2
-	VPSLLVQ      Y2, Y1, Y2
-	VPXOR        Y2, Y1, Y1
-	MOVL         pos+32(FP), DX
-	MOVBLZX      DL, DX
-	VMOVQ        DX, X2
-	VPBROADCASTQ X2, Y2
-	VPSLLVQ      Y2, Y1, Y1
-	VPSRLVQ      Y2, Y1, Y4
-	VPAND        Y0, Y4, Y0
-	VPSLLVQ      Y2, Y0, Y0
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VPANDN       (CX)(BX*8), Y1, Y2
-	VPOR         Y2, Y0, Y2
-	XORQ         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x40
-	JB           vectors
-	VPANDN       (CX), Y1, Y3
-	VPOR         Y3, Y0, Y3
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x03, SI
-	SUBQ         SI, DI
-	MOVB         stream+40(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x10, DI
-	JB           done3
-
-loop2:
-	VPANDN   (CX)(SI*8), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, (AX)(SI*8)
-	VPANDN   32(CX)(SI*8), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, 32(AX)(SI*8)
-	VPANDN   64(CX)(SI*8), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, 64(AX)(SI*8)
-	VPANDN   96(CX)(SI*8), Y1, Y4
-	VPOR     Y4, Y0, Y4
-	VMOVNTDQ Y4, 96(AX)(SI*8)
-	ADDQ     $0x10, SI
-	SUBQ     $0x10, DI
-	JAE      loop2
-
-done3:
-	ADDQ $0x10, DI
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x10, DI
-	JB   done5
-
-loop4:
-	VPANDN  (CX)(SI*8), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, (AX)(SI*8)
-	VPANDN  32(CX)(SI*8), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, 32(AX)(SI*8)
-	VPANDN  64(CX)(SI*8), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, 64(AX)(SI*8)
-	VPANDN  96(CX)(SI*8), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, 96(AX)(SI*8)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, DI
-	JAE     loop4
-
-done5:
-	ADDQ $0x10, DI
-	SUBQ $0x04, DI
-	JB   done7
-
-loop6:
-	VPANDN  (CX)(SI*8), Y1, Y4
-	VPOR    Y4, Y0, Y4
-	VMOVDQU Y4, (AX)(SI*8)
-	ADDQ    $0x04, SI
-	SUBQ    $0x04, DI
-	JAE     loop6
-
-done7:
-	ADDQ    $0x04, DI
-	CMPQ    DX, $0x40
-	JB      tail
-	VMOVDQU Y3, (AX)
-
-tail:
-	VMOVDQU Y2, (AX)(BX*8)
-	JMP     return
-
-short:
+under4:
 	CMPQ    DX, $0x02
-	JB      short8
-	VPANDN  (CX), X1, X2
-	VPOR    X2, X0, X2
+	JB      under2
+	MOVWLZX (CX), BX
+	VMOVD   BX, X2
+	VPANDN  X2, X0, X2
+	VPOR    X1, X2, X2
 	LEAQ    -2(DX), DX
-	VPANDN  (CX)(DX*8), X1, X1
+	MOVWLZX (CX)(DX*1), CX
+	VMOVD   CX, X3
+	VPANDN  X3, X0, X0
 	VPOR    X1, X0, X0
-	VMOVDQU X0, (AX)(DX*8)
-	VMOVDQU X2, (AX)
-	JMP     return
-
-short8:
-	CMPQ   DX, $0x01
-	JB     short9
-	VMOVQ  (CX), X2
-	VPANDN X2, X1, X1
-	VPOR   X1, X0, X0
-	VMOVQ  X0, (AX)
-	JMP    return
-
-short9:
-return:
+	VPEXTRW $0x00, X0, (AX)(DX*1)
+	VPEXTRW $0x00, X2, (AX)
 	VZEROUPPER
 	RET
 
-// func fill32AVX512(dst unsafe.Pointer, base unsafe.Pointer, n int, value uint32, pos uint32, width uint32, stream bool)
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	MOVBLZX (CX), CX
+	VMOVD   CX, X2
+	VPANDN  X2, X0, X0
+	VPOR    X1, X0, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func fillAVX512(dst unsafe.Pointer, base unsafe.Pointer, n int, value uint64, mask uint64, size int, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·fill32AVX512(SB), NOSPLIT, $0-37
+TEXT ·fillAVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         base+8(FP), CX
-	VPTERNLOGD   $0xff, Z0, Z0, Z0
-	MOVL         width+32(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTD DX, Z1
-	VPSLLVD      Z1, Z0, Z1
-	VPXORD       Z1, Z0, Z0
-	MOVL         pos+28(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTD DX, Z1
-	VPSLLVD      Z1, Z0, Z0
-	MOVL         value+24(FP), DX
-	VPBROADCASTD DX, Z2
-	VPSLLVD      Z1, Z2, Z1
+	VPBROADCASTQ mask+32(FP), Z0
+	VPBROADCASTQ value+24(FP), Z1
 	MOVQ         n+16(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000100
-	JB           vectors
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x3f, SI
-	SHRQ         $0x02, SI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, DI
-	BZHIQ        SI, DI, DI
-	KMOVQ        DI, K1
-	VMOVDQU32.Z  (CX)(BX*4), K1, Z2
-	VPTERNLOGD   $0xd8, Z0, Z1, Z2
-	VMOVDQU32    Z2, K1, (AX)(BX*4)
-	ADDQ         SI, BX
-	SUBQ         SI, DX
+	CMPQ         DX, $0x40
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, BX
+	BZHIQ      DX, BX, BX
+	KMOVQ      BX, K1
+	VMOVDQU8.Z (CX), K1, Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU8   Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000400
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, SI
+	NEGQ       SI
+	ANDQ       $0x3f, SI
+	MOVQ       size+40(FP), DI
+	NEGQ       DI
+	ANDQ       DI, SI
+	JZ         aligned
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX), K1, Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU8   Z2, K1, (AX)
+	ADDQ       SI, BX
+	SUBQ       SI, DX
 
 aligned:
-	MOVB  stream+36(FP), SI
+	MOVB  stream+48(FP), SI
 	TESTB SI, SI
 	JZ    cached1
-	SUBQ  $0x40, DX
-	JB    done3
+	SUBQ  $0x00000100, DX
+	JB    streamDone3
 
-loop2:
-	VMOVDQU32  (CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, (AX)(BX*4)
-	VMOVDQU32  64(CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, 64(AX)(BX*4)
-	VMOVDQU32  128(CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, 128(AX)(BX*4)
-	VMOVDQU32  192(CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, 192(AX)(BX*4)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        loop2
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVNTDQ   Z2, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVNTDQ   Z2, 64(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVNTDQ   Z2, 128(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVNTDQ   Z2, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	SUBQ       $0x00000100, DX
+	JAE        stream2
 
-done3:
-	ADDQ $0x40, DX
+streamDone3:
+	ADDQ $0x00000100, DX
 	SFENCE
 
 cached1:
-vectors:
+cached:
+	SUBQ $0x00000100, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU64  Z2, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU64  Z2, 64(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU64  Z2, 128(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU64  Z2, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	SUBQ       $0x00000100, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x00000100, DX
 	SUBQ $0x40, DX
-	JB   done5
+	JB   vectorDone7
 
-loop4:
-	VMOVDQU32  (CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVDQU32  Z2, (AX)(BX*4)
-	VMOVDQU32  64(CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVDQU32  Z2, 64(AX)(BX*4)
-	VMOVDQU32  128(CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVDQU32  Z2, 128(AX)(BX*4)
-	VMOVDQU32  192(CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVDQU32  Z2, 192(AX)(BX*4)
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(BX*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU64  Z2, (AX)(BX*1)
 	ADDQ       $0x40, BX
 	SUBQ       $0x40, DX
-	JAE        loop4
+	JAE        vector6
 
-done5:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   done7
+vectorDone7:
+	ADDQ  $0x40, DX
+	TESTQ DX, DX
+	JZ    return
 
-loop6:
-	VMOVDQU32  (CX)(BX*4), Z2
-	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	VMOVDQU32  Z2, (AX)(BX*4)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, DX
-	JAE        loop6
-
-done7:
-	ADDQ        $0x10, DX
-	TESTQ       DX, DX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU32.Z (CX)(BX*4), K1, Z2
-	VPTERNLOGD  $0xd8, Z0, Z1, Z2
-	VMOVDQU32   Z2, K1, (AX)(BX*4)
+	// The lanes after the last vector.
+	MOVQ       $-1, SI
+	BZHIQ      DX, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX)(BX*1), K1, Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU8   Z2, K1, (AX)(BX*1)
 
 return:
 	VZEROUPPER
 	RET
 
-// func fill64AVX512(dst unsafe.Pointer, base unsafe.Pointer, n int, value uint64, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·fill64AVX512(SB), NOSPLIT, $0-41
-	MOVQ         dst+0(FP), AX
-	MOVQ         base+8(FP), CX
-	VPTERNLOGD   $0xff, Z0, Z0, Z0
-	MOVL         width+36(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTQ DX, Z1
-	VPSLLVQ      Z1, Z0, Z1
-	VPXORQ       Z1, Z0, Z0
-	MOVL         pos+32(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTQ DX, Z1
-	VPSLLVQ      Z1, Z0, Z0
-	MOVQ         value+24(FP), DX
-	VPBROADCASTQ DX, Z2
-	VPSLLVQ      Z1, Z2, Z1
-	MOVQ         n+16(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000080
-	JB           vectors
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x3f, SI
-	SHRQ         $0x03, SI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, DI
-	BZHIQ        SI, DI, DI
-	KMOVQ        DI, K1
-	VMOVDQU64.Z  (CX)(BX*8), K1, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z1, Z2
-	VMOVDQU64    Z2, K1, (AX)(BX*8)
-	ADDQ         SI, BX
-	SUBQ         SI, DX
-
-aligned:
-	MOVB  stream+40(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x20, DX
-	JB    done3
-
-loop2:
-	VMOVDQU64  (CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, (AX)(BX*8)
-	VMOVDQU64  64(CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, 64(AX)(BX*8)
-	VMOVDQU64  128(CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, 128(AX)(BX*8)
-	VMOVDQU64  192(CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVNTDQ   Z2, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        loop2
-
-done3:
-	ADDQ $0x20, DX
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x20, DX
-	JB   done5
-
-loop4:
-	VMOVDQU64  (CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVDQU64  Z2, (AX)(BX*8)
-	VMOVDQU64  64(CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVDQU64  Z2, 64(AX)(BX*8)
-	VMOVDQU64  128(CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVDQU64  Z2, 128(AX)(BX*8)
-	VMOVDQU64  192(CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVDQU64  Z2, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        loop4
-
-done5:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   done7
-
-loop6:
-	VMOVDQU64  (CX)(BX*8), Z2
-	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	VMOVDQU64  Z2, (AX)(BX*8)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        loop6
-
-done7:
-	ADDQ        $0x08, DX
-	TESTQ       DX, DX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU64.Z (CX)(BX*8), K1, Z2
-	VPTERNLOGQ  $0xd8, Z0, Z1, Z2
-	VMOVDQU64   Z2, K1, (AX)(BX*8)
-
-return:
-	VZEROUPPER
-	RET
-
-// func selectBits32AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, stream bool)
+// func selectBitsAVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, size int, stream bool)
 // Requires: AVX, AVX2, MMX+
-TEXT ·selectBits32AVX2(SB), NOSPLIT, $0-41
+TEXT ·selectBitsAVX2(SB), NOSPLIT, $0-49
 	MOVQ    dst+0(FP), AX
 	MOVQ    mask+8(FP), CX
 	MOVQ    src+16(FP), DX
 	MOVQ    base+24(FP), BX
 	MOVQ    n+32(FP), SI
-	CMPQ    SI, $0x08
+	CMPQ    SI, $0x20
 	JB      short
-	LEAQ    -8(SI), DI
-	VMOVDQU (CX)(DI*4), Y0
-	VPAND   (DX)(DI*4), Y0, Y1
-	VPANDN  (BX)(DI*4), Y0, Y0
+	LEAQ    -32(SI), DI
+	VMOVDQU (CX)(DI*1), Y0
+	VPAND   (DX)(DI*1), Y0, Y1
+	VPANDN  (BX)(DI*1), Y0, Y0
 	VPOR    Y0, Y1, Y0
-	XORQ    R8, R8
+	XORL    R8, R8
 	MOVQ    SI, R9
-	CMPQ    SI, $0x00000080
-	JB      vectors
+	CMPQ    SI, $0x00000200
+	JB      cached
 	VMOVDQU (CX), Y1
 	VPAND   (DX), Y1, Y2
 	VPANDN  (BX), Y1, Y1
@@ -2057,1703 +2808,707 @@ TEXT ·selectBits32AVX2(SB), NOSPLIT, $0-41
 	MOVQ    AX, R8
 	NEGQ    R8
 	ANDQ    $0x1f, R8
-	SHRQ    $0x02, R8
+	MOVQ    size+40(FP), R10
+	NEGQ    R10
+	ANDQ    R10, R8
 	SUBQ    R8, R9
-	MOVB    stream+40(FP), R10
+	MOVB    stream+48(FP), R10
 	TESTB   R10, R10
 	JZ      cached1
-	SUBQ    $0x20, R9
-	JB      done3
+	SUBQ    $0x00000080, R9
+	JB      streamDone3
 
-loop2:
-	VMOVDQU  (CX)(R8*4), Y1
-	VPAND    (DX)(R8*4), Y1, Y3
-	VPANDN   (BX)(R8*4), Y1, Y1
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU  (CX)(R8*1), Y1
+	VPAND    (DX)(R8*1), Y1, Y3
+	VPANDN   (BX)(R8*1), Y1, Y1
 	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, (AX)(R8*4)
-	VMOVDQU  32(CX)(R8*4), Y1
-	VPAND    32(DX)(R8*4), Y1, Y3
-	VPANDN   32(BX)(R8*4), Y1, Y1
+	VMOVNTDQ Y1, (AX)(R8*1)
+	VMOVDQU  32(CX)(R8*1), Y1
+	VPAND    32(DX)(R8*1), Y1, Y3
+	VPANDN   32(BX)(R8*1), Y1, Y1
 	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, 32(AX)(R8*4)
-	VMOVDQU  64(CX)(R8*4), Y1
-	VPAND    64(DX)(R8*4), Y1, Y3
-	VPANDN   64(BX)(R8*4), Y1, Y1
+	VMOVNTDQ Y1, 32(AX)(R8*1)
+	VMOVDQU  64(CX)(R8*1), Y1
+	VPAND    64(DX)(R8*1), Y1, Y3
+	VPANDN   64(BX)(R8*1), Y1, Y1
 	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, 64(AX)(R8*4)
-	VMOVDQU  96(CX)(R8*4), Y1
-	VPAND    96(DX)(R8*4), Y1, Y3
-	VPANDN   96(BX)(R8*4), Y1, Y1
+	VMOVNTDQ Y1, 64(AX)(R8*1)
+	VMOVDQU  96(CX)(R8*1), Y1
+	VPAND    96(DX)(R8*1), Y1, Y3
+	VPANDN   96(BX)(R8*1), Y1, Y1
 	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, 96(AX)(R8*4)
-	ADDQ     $0x20, R8
-	SUBQ     $0x20, R9
-	JAE      loop2
+	VMOVNTDQ Y1, 96(AX)(R8*1)
+	ADDQ     $0x00000080, R8
+	SUBQ     $0x00000080, R9
+	JAE      stream2
 
-done3:
-	ADDQ $0x20, R9
+streamDone3:
+	ADDQ $0x00000080, R9
 	SFENCE
 
 cached1:
-vectors:
-	SUBQ $0x20, R9
-	JB   done5
+cached:
+	SUBQ $0x00000080, R9
+	JB   vectorsDone5
 
-loop4:
-	VMOVDQU (CX)(R8*4), Y1
-	VPAND   (DX)(R8*4), Y1, Y3
-	VPANDN  (BX)(R8*4), Y1, Y1
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU (CX)(R8*1), Y1
+	VPAND   (DX)(R8*1), Y1, Y3
+	VPANDN  (BX)(R8*1), Y1, Y1
 	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, (AX)(R8*4)
-	VMOVDQU 32(CX)(R8*4), Y1
-	VPAND   32(DX)(R8*4), Y1, Y3
-	VPANDN  32(BX)(R8*4), Y1, Y1
+	VMOVDQU Y1, (AX)(R8*1)
+	VMOVDQU 32(CX)(R8*1), Y1
+	VPAND   32(DX)(R8*1), Y1, Y3
+	VPANDN  32(BX)(R8*1), Y1, Y1
 	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, 32(AX)(R8*4)
-	VMOVDQU 64(CX)(R8*4), Y1
-	VPAND   64(DX)(R8*4), Y1, Y3
-	VPANDN  64(BX)(R8*4), Y1, Y1
+	VMOVDQU Y1, 32(AX)(R8*1)
+	VMOVDQU 64(CX)(R8*1), Y1
+	VPAND   64(DX)(R8*1), Y1, Y3
+	VPANDN  64(BX)(R8*1), Y1, Y1
 	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, 64(AX)(R8*4)
-	VMOVDQU 96(CX)(R8*4), Y1
-	VPAND   96(DX)(R8*4), Y1, Y3
-	VPANDN  96(BX)(R8*4), Y1, Y1
+	VMOVDQU Y1, 64(AX)(R8*1)
+	VMOVDQU 96(CX)(R8*1), Y1
+	VPAND   96(DX)(R8*1), Y1, Y3
+	VPANDN  96(BX)(R8*1), Y1, Y1
 	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, 96(AX)(R8*4)
+	VMOVDQU Y1, 96(AX)(R8*1)
+	ADDQ    $0x00000080, R8
+	SUBQ    $0x00000080, R9
+	JAE     vectors4
+
+vectorsDone5:
+	ADDQ $0x00000080, R9
+	SUBQ $0x20, R9
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU (CX)(R8*1), Y1
+	VPAND   (DX)(R8*1), Y1, Y3
+	VPANDN  (BX)(R8*1), Y1, Y1
+	VPOR    Y1, Y3, Y1
+	VMOVDQU Y1, (AX)(R8*1)
 	ADDQ    $0x20, R8
 	SUBQ    $0x20, R9
-	JAE     loop4
+	JAE     vector6
 
-done5:
+vectorDone7:
 	ADDQ $0x20, R9
-	SUBQ $0x08, R9
-	JB   done7
+	CMPQ SI, $0x00000200
+	JB   tail
 
-loop6:
-	VMOVDQU (CX)(R8*4), Y1
-	VPAND   (DX)(R8*4), Y1, Y3
-	VPANDN  (BX)(R8*4), Y1, Y1
-	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, (AX)(R8*4)
-	ADDQ    $0x08, R8
-	SUBQ    $0x08, R9
-	JAE     loop6
-
-done7:
-	ADDQ    $0x08, R9
-	CMPQ    SI, $0x00000080
-	JB      tail
+	// The first vector, which was not aligned.
 	VMOVDQU Y2, (AX)
 
 tail:
-	VMOVDQU Y0, (AX)(DI*4)
-	JMP     return
+	// The last vector.
+	VMOVDQU Y0, (AX)(DI*1)
+	VZEROUPPER
+	RET
 
 short:
-	CMPQ    SI, $0x04
-	JB      short8
+	CMPQ    SI, $0x10
+	JB      under16
 	VMOVDQU (CX), X0
 	VPAND   (DX), X0, X1
 	VPANDN  (BX), X0, X0
 	VPOR    X0, X1, X0
-	LEAQ    -4(SI), SI
-	VMOVDQU (CX)(SI*4), X1
-	VPAND   (DX)(SI*4), X1, X2
-	VPANDN  (BX)(SI*4), X1, X1
+	LEAQ    -16(SI), SI
+	VMOVDQU (CX)(SI*1), X1
+	VPAND   (DX)(SI*1), X1, X2
+	VPANDN  (BX)(SI*1), X1, X1
 	VPOR    X1, X2, X1
-	VMOVDQU X1, (AX)(SI*4)
+	VMOVDQU X1, (AX)(SI*1)
 	VMOVDQU X0, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short8:
-	CMPQ   SI, $0x02
-	JB     short9
+under16:
+	CMPQ   SI, $0x08
+	JB     under8
 	VMOVQ  (CX), X0
 	VMOVQ  (DX), X1
 	VPAND  X1, X0, X1
 	VMOVQ  (BX), X2
 	VPANDN X2, X0, X0
 	VPOR   X0, X1, X0
-	LEAQ   -2(SI), SI
-	VMOVQ  (CX)(SI*4), X1
-	VMOVQ  (DX)(SI*4), X2
+	LEAQ   -8(SI), SI
+	VMOVQ  (CX)(SI*1), X1
+	VMOVQ  (DX)(SI*1), X2
 	VPAND  X2, X1, X2
-	VMOVQ  (BX)(SI*4), X3
+	VMOVQ  (BX)(SI*1), X3
 	VPANDN X3, X1, X1
 	VPOR   X1, X2, X1
-	VMOVQ  X1, (AX)(SI*4)
+	VMOVQ  X1, (AX)(SI*1)
 	VMOVQ  X0, (AX)
-	JMP    return
+	VZEROUPPER
+	RET
 
-short9:
-	CMPQ   SI, $0x01
-	JB     short10
+under8:
+	CMPQ   SI, $0x04
+	JB     under4
 	VMOVD  (CX), X0
 	VMOVD  (DX), X1
 	VPAND  X1, X0, X1
 	VMOVD  (BX), X2
 	VPANDN X2, X0, X0
 	VPOR   X0, X1, X0
+	LEAQ   -4(SI), SI
+	VMOVD  (CX)(SI*1), X1
+	VMOVD  (DX)(SI*1), X2
+	VPAND  X2, X1, X2
+	VMOVD  (BX)(SI*1), X3
+	VPANDN X3, X1, X1
+	VPOR   X1, X2, X1
+	VMOVD  X1, (AX)(SI*1)
 	VMOVD  X0, (AX)
-	JMP    return
-
-short10:
-return:
 	VZEROUPPER
 	RET
 
-// func selectBits64AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·selectBits64AVX2(SB), NOSPLIT, $0-41
-	MOVQ    dst+0(FP), AX
-	MOVQ    mask+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    base+24(FP), BX
-	MOVQ    n+32(FP), SI
-	CMPQ    SI, $0x04
-	JB      short
-	LEAQ    -4(SI), DI
-	VMOVDQU (CX)(DI*8), Y0
-	VPAND   (DX)(DI*8), Y0, Y1
-	VPANDN  (BX)(DI*8), Y0, Y0
-	VPOR    Y0, Y1, Y0
-	XORQ    R8, R8
-	MOVQ    SI, R9
-	CMPQ    SI, $0x40
-	JB      vectors
-	VMOVDQU (CX), Y1
-	VPAND   (DX), Y1, Y2
-	VPANDN  (BX), Y1, Y1
-	VPOR    Y1, Y2, Y2
-	MOVQ    AX, R8
-	NEGQ    R8
-	ANDQ    $0x1f, R8
-	SHRQ    $0x03, R8
-	SUBQ    R8, R9
-	MOVB    stream+40(FP), R10
-	TESTB   R10, R10
-	JZ      cached1
-	SUBQ    $0x10, R9
-	JB      done3
-
-loop2:
-	VMOVDQU  (CX)(R8*8), Y1
-	VPAND    (DX)(R8*8), Y1, Y3
-	VPANDN   (BX)(R8*8), Y1, Y1
-	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, (AX)(R8*8)
-	VMOVDQU  32(CX)(R8*8), Y1
-	VPAND    32(DX)(R8*8), Y1, Y3
-	VPANDN   32(BX)(R8*8), Y1, Y1
-	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, 32(AX)(R8*8)
-	VMOVDQU  64(CX)(R8*8), Y1
-	VPAND    64(DX)(R8*8), Y1, Y3
-	VPANDN   64(BX)(R8*8), Y1, Y1
-	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, 64(AX)(R8*8)
-	VMOVDQU  96(CX)(R8*8), Y1
-	VPAND    96(DX)(R8*8), Y1, Y3
-	VPANDN   96(BX)(R8*8), Y1, Y1
-	VPOR     Y1, Y3, Y1
-	VMOVNTDQ Y1, 96(AX)(R8*8)
-	ADDQ     $0x10, R8
-	SUBQ     $0x10, R9
-	JAE      loop2
-
-done3:
-	ADDQ $0x10, R9
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x10, R9
-	JB   done5
-
-loop4:
-	VMOVDQU (CX)(R8*8), Y1
-	VPAND   (DX)(R8*8), Y1, Y3
-	VPANDN  (BX)(R8*8), Y1, Y1
-	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, (AX)(R8*8)
-	VMOVDQU 32(CX)(R8*8), Y1
-	VPAND   32(DX)(R8*8), Y1, Y3
-	VPANDN  32(BX)(R8*8), Y1, Y1
-	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, 32(AX)(R8*8)
-	VMOVDQU 64(CX)(R8*8), Y1
-	VPAND   64(DX)(R8*8), Y1, Y3
-	VPANDN  64(BX)(R8*8), Y1, Y1
-	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, 64(AX)(R8*8)
-	VMOVDQU 96(CX)(R8*8), Y1
-	VPAND   96(DX)(R8*8), Y1, Y3
-	VPANDN  96(BX)(R8*8), Y1, Y1
-	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, R9
-	JAE     loop4
-
-done5:
-	ADDQ $0x10, R9
-	SUBQ $0x04, R9
-	JB   done7
-
-loop6:
-	VMOVDQU (CX)(R8*8), Y1
-	VPAND   (DX)(R8*8), Y1, Y3
-	VPANDN  (BX)(R8*8), Y1, Y1
-	VPOR    Y1, Y3, Y1
-	VMOVDQU Y1, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, R9
-	JAE     loop6
-
-done7:
-	ADDQ    $0x04, R9
-	CMPQ    SI, $0x40
-	JB      tail
-	VMOVDQU Y2, (AX)
-
-tail:
-	VMOVDQU Y0, (AX)(DI*8)
-	JMP     return
-
-short:
+under4:
 	CMPQ    SI, $0x02
-	JB      short8
-	VMOVDQU (CX), X0
-	VPAND   (DX), X0, X1
-	VPANDN  (BX), X0, X0
+	JB      under2
+	MOVWLZX (CX), DI
+	VMOVD   DI, X0
+	MOVWLZX (DX), DI
+	VMOVD   DI, X1
+	VPAND   X1, X0, X1
+	MOVWLZX (BX), DI
+	VMOVD   DI, X2
+	VPANDN  X2, X0, X0
 	VPOR    X0, X1, X0
 	LEAQ    -2(SI), SI
-	VMOVDQU (CX)(SI*8), X1
-	VPAND   (DX)(SI*8), X1, X2
-	VPANDN  (BX)(SI*8), X1, X1
+	MOVWLZX (CX)(SI*1), CX
+	VMOVD   CX, X1
+	MOVWLZX (DX)(SI*1), CX
+	VMOVD   CX, X2
+	VPAND   X2, X1, X2
+	MOVWLZX (BX)(SI*1), CX
+	VMOVD   CX, X3
+	VPANDN  X3, X1, X1
 	VPOR    X1, X2, X1
-	VMOVDQU X1, (AX)(SI*8)
-	VMOVDQU X0, (AX)
-	JMP     return
-
-short8:
-	CMPQ   SI, $0x01
-	JB     short9
-	VMOVQ  (CX), X0
-	VMOVQ  (DX), X1
-	VPAND  X1, X0, X1
-	VMOVQ  (BX), X2
-	VPANDN X2, X0, X0
-	VPOR   X0, X1, X0
-	VMOVQ  X0, (AX)
-	JMP    return
-
-short9:
-return:
+	VPEXTRW $0x00, X1, (AX)(SI*1)
+	VPEXTRW $0x00, X0, (AX)
 	VZEROUPPER
 	RET
 
-// func selectBits32AVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, stream bool)
+under2:
+	CMPQ    SI, $0x01
+	JB      under1
+	MOVBLZX (CX), CX
+	VMOVD   CX, X0
+	MOVBLZX (DX), CX
+	VMOVD   CX, X1
+	VPAND   X1, X0, X1
+	MOVBLZX (BX), CX
+	VMOVD   CX, X2
+	VPANDN  X2, X0, X0
+	VPOR    X0, X1, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func selectBitsAVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, size int, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·selectBits32AVX512(SB), NOSPLIT, $0-41
-	MOVQ        dst+0(FP), AX
-	MOVQ        mask+8(FP), CX
-	MOVQ        src+16(FP), DX
-	MOVQ        base+24(FP), BX
-	MOVQ        n+32(FP), SI
-	XORQ        DI, DI
-	CMPQ        SI, $0x00000100
-	JB          vectors
-	MOVQ        AX, R8
-	NEGQ        R8
-	ANDQ        $0x3f, R8
-	SHRQ        $0x02, R8
-	JZ          aligned
-	MOVQ        $0xffffffffffffffff, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	VMOVDQU32.Z (CX)(DI*4), K1, Z0
-	VMOVDQU32.Z (DX)(DI*4), K1, Z1
-	VMOVDQU32.Z (BX)(DI*4), K1, Z2
-	VPTERNLOGD  $0xca, Z2, Z1, Z0
-	VMOVDQU32   Z0, K1, (AX)(DI*4)
-	ADDQ        R8, DI
-	SUBQ        R8, SI
+TEXT ·selectBitsAVX512(SB), NOSPLIT, $0-49
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ n+32(FP), SI
+	CMPQ SI, $0x40
+	JA   long
+
+	// No more than one vector.
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX), K1, Z0
+	VMOVDQU8.Z (DX), K1, Z1
+	VMOVDQU8.Z (BX), K1, Z2
+	VPTERNLOGQ $0xca, Z2, Z1, Z0
+	VMOVDQU8   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	CMPQ SI, $0x00000400
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, R8
+	NEGQ       R8
+	ANDQ       $0x3f, R8
+	MOVQ       size+40(FP), R9
+	NEGQ       R9
+	ANDQ       R9, R8
+	JZ         aligned
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (CX), K1, Z0
+	VMOVDQU8.Z (DX), K1, Z1
+	VMOVDQU8.Z (BX), K1, Z2
+	VPTERNLOGQ $0xca, Z2, Z1, Z0
+	VMOVDQU8   Z0, K1, (AX)
+	ADDQ       R8, DI
+	SUBQ       R8, SI
 
 aligned:
-	MOVB  stream+40(FP), R8
+	MOVB  stream+48(FP), R8
 	TESTB R8, R8
 	JZ    cached1
-	SUBQ  $0x40, SI
-	JB    done3
+	SUBQ  $0x00000100, SI
+	JB    streamDone3
 
-loop2:
-	VMOVDQU32  (CX)(DI*4), Z0
-	VMOVDQU32  (DX)(DI*4), Z1
-	VPTERNLOGD $0xca, (BX)(DI*4), Z1, Z0
-	VMOVNTDQ   Z0, (AX)(DI*4)
-	VMOVDQU32  64(CX)(DI*4), Z0
-	VMOVDQU32  64(DX)(DI*4), Z1
-	VPTERNLOGD $0xca, 64(BX)(DI*4), Z1, Z0
-	VMOVNTDQ   Z0, 64(AX)(DI*4)
-	VMOVDQU32  128(CX)(DI*4), Z0
-	VMOVDQU32  128(DX)(DI*4), Z1
-	VPTERNLOGD $0xca, 128(BX)(DI*4), Z1, Z0
-	VMOVNTDQ   Z0, 128(AX)(DI*4)
-	VMOVDQU32  192(CX)(DI*4), Z0
-	VMOVDQU32  192(DX)(DI*4), Z1
-	VPTERNLOGD $0xca, 192(BX)(DI*4), Z1, Z0
-	VMOVNTDQ   Z0, 192(AX)(DI*4)
-	ADDQ       $0x40, DI
-	SUBQ       $0x40, SI
-	JAE        loop2
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(DI*1), Z0
+	VMOVDQU64  (DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, (BX)(DI*1), Z1, Z0
+	VMOVNTDQ   Z0, (AX)(DI*1)
+	VMOVDQU64  64(CX)(DI*1), Z0
+	VMOVDQU64  64(DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, 64(BX)(DI*1), Z1, Z0
+	VMOVNTDQ   Z0, 64(AX)(DI*1)
+	VMOVDQU64  128(CX)(DI*1), Z0
+	VMOVDQU64  128(DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, 128(BX)(DI*1), Z1, Z0
+	VMOVNTDQ   Z0, 128(AX)(DI*1)
+	VMOVDQU64  192(CX)(DI*1), Z0
+	VMOVDQU64  192(DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, 192(BX)(DI*1), Z1, Z0
+	VMOVNTDQ   Z0, 192(AX)(DI*1)
+	ADDQ       $0x00000100, DI
+	SUBQ       $0x00000100, SI
+	JAE        stream2
 
-done3:
-	ADDQ $0x40, SI
+streamDone3:
+	ADDQ $0x00000100, SI
 	SFENCE
 
 cached1:
-vectors:
+cached:
+	SUBQ $0x00000100, SI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(DI*1), Z0
+	VMOVDQU64  (DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, (BX)(DI*1), Z1, Z0
+	VMOVDQU64  Z0, (AX)(DI*1)
+	VMOVDQU64  64(CX)(DI*1), Z0
+	VMOVDQU64  64(DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, 64(BX)(DI*1), Z1, Z0
+	VMOVDQU64  Z0, 64(AX)(DI*1)
+	VMOVDQU64  128(CX)(DI*1), Z0
+	VMOVDQU64  128(DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, 128(BX)(DI*1), Z1, Z0
+	VMOVDQU64  Z0, 128(AX)(DI*1)
+	VMOVDQU64  192(CX)(DI*1), Z0
+	VMOVDQU64  192(DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, 192(BX)(DI*1), Z1, Z0
+	VMOVDQU64  Z0, 192(AX)(DI*1)
+	ADDQ       $0x00000100, DI
+	SUBQ       $0x00000100, SI
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x00000100, SI
 	SUBQ $0x40, SI
-	JB   done5
+	JB   vectorDone7
 
-loop4:
-	VMOVDQU32  (CX)(DI*4), Z0
-	VMOVDQU32  (DX)(DI*4), Z1
-	VPTERNLOGD $0xca, (BX)(DI*4), Z1, Z0
-	VMOVDQU32  Z0, (AX)(DI*4)
-	VMOVDQU32  64(CX)(DI*4), Z0
-	VMOVDQU32  64(DX)(DI*4), Z1
-	VPTERNLOGD $0xca, 64(BX)(DI*4), Z1, Z0
-	VMOVDQU32  Z0, 64(AX)(DI*4)
-	VMOVDQU32  128(CX)(DI*4), Z0
-	VMOVDQU32  128(DX)(DI*4), Z1
-	VPTERNLOGD $0xca, 128(BX)(DI*4), Z1, Z0
-	VMOVDQU32  Z0, 128(AX)(DI*4)
-	VMOVDQU32  192(CX)(DI*4), Z0
-	VMOVDQU32  192(DX)(DI*4), Z1
-	VPTERNLOGD $0xca, 192(BX)(DI*4), Z1, Z0
-	VMOVDQU32  Z0, 192(AX)(DI*4)
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(DI*1), Z0
+	VMOVDQU64  (DX)(DI*1), Z1
+	VPTERNLOGQ $0xca, (BX)(DI*1), Z1, Z0
+	VMOVDQU64  Z0, (AX)(DI*1)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        loop4
+	JAE        vector6
 
-done5:
-	ADDQ $0x40, SI
-	SUBQ $0x10, SI
-	JB   done7
+vectorDone7:
+	ADDQ  $0x40, SI
+	TESTQ SI, SI
+	JZ    return
 
-loop6:
-	VMOVDQU32  (CX)(DI*4), Z0
-	VMOVDQU32  (DX)(DI*4), Z1
-	VPTERNLOGD $0xca, (BX)(DI*4), Z1, Z0
-	VMOVDQU32  Z0, (AX)(DI*4)
-	ADDQ       $0x10, DI
-	SUBQ       $0x10, SI
-	JAE        loop6
-
-done7:
-	ADDQ        $0x10, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
-	BZHIQ       SI, R8, R8
-	KMOVQ       R8, K1
-	VMOVDQU32.Z (CX)(DI*4), K1, Z0
-	VMOVDQU32.Z (DX)(DI*4), K1, Z1
-	VMOVDQU32.Z (BX)(DI*4), K1, Z2
-	VPTERNLOGD  $0xca, Z2, Z1, Z0
-	VMOVDQU32   Z0, K1, (AX)(DI*4)
+	// The lanes after the last vector.
+	MOVQ       $-1, R8
+	BZHIQ      SI, R8, R8
+	KMOVQ      R8, K1
+	VMOVDQU8.Z (CX)(DI*1), K1, Z0
+	VMOVDQU8.Z (DX)(DI*1), K1, Z1
+	VMOVDQU8.Z (BX)(DI*1), K1, Z2
+	VPTERNLOGQ $0xca, Z2, Z1, Z0
+	VMOVDQU8   Z0, K1, (AX)(DI*1)
 
 return:
 	VZEROUPPER
 	RET
 
-// func selectBits64AVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·selectBits64AVX512(SB), NOSPLIT, $0-41
-	MOVQ        dst+0(FP), AX
-	MOVQ        mask+8(FP), CX
-	MOVQ        src+16(FP), DX
-	MOVQ        base+24(FP), BX
-	MOVQ        n+32(FP), SI
-	XORQ        DI, DI
-	CMPQ        SI, $0x00000080
-	JB          vectors
-	MOVQ        AX, R8
-	NEGQ        R8
-	ANDQ        $0x3f, R8
-	SHRQ        $0x03, R8
-	JZ          aligned
-	MOVQ        $0xffffffffffffffff, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	VMOVDQU64.Z (CX)(DI*8), K1, Z0
-	VMOVDQU64.Z (DX)(DI*8), K1, Z1
-	VMOVDQU64.Z (BX)(DI*8), K1, Z2
-	VPTERNLOGQ  $0xca, Z2, Z1, Z0
-	VMOVDQU64   Z0, K1, (AX)(DI*8)
-	ADDQ        R8, DI
-	SUBQ        R8, SI
+// func extractEachUnsigned8AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX2
+TEXT ·extractEachUnsigned8AVX2(SB), NOSPLIT, $0-41
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVL         $0x000000ff, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+32(FP), SI
+	CMPQ         SI, $0x08
+	JB           short
+	LEAQ         -8(SI), DI
+	VPAND        (DX)(DI*4), Y0, Y2
+	VPMOVZXBD    (CX)(DI*1), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(DI*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	XORL         R8, R8
+	SUBQ         $0x20, SI
+	JB           vectorsDone2
 
-aligned:
-	MOVB  stream+40(FP), R8
-	TESTB R8, R8
-	JZ    cached1
-	SUBQ  $0x20, SI
-	JB    done3
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXBD    (CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVZXBD    8(CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 8(AX)(R8*1)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVZXBD    16(CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 16(AX)(R8*1)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVZXBD    24(CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 24(AX)(R8*1)
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, SI
+	JAE          vectors1
 
-loop2:
-	VMOVDQU64  (CX)(DI*8), Z0
-	VMOVDQU64  (DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, (BX)(DI*8), Z1, Z0
-	VMOVNTDQ   Z0, (AX)(DI*8)
-	VMOVDQU64  64(CX)(DI*8), Z0
-	VMOVDQU64  64(DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, 64(BX)(DI*8), Z1, Z0
-	VMOVNTDQ   Z0, 64(AX)(DI*8)
-	VMOVDQU64  128(CX)(DI*8), Z0
-	VMOVDQU64  128(DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, 128(BX)(DI*8), Z1, Z0
-	VMOVNTDQ   Z0, 128(AX)(DI*8)
-	VMOVDQU64  192(CX)(DI*8), Z0
-	VMOVDQU64  192(DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, 192(BX)(DI*8), Z1, Z0
-	VMOVNTDQ   Z0, 192(AX)(DI*8)
-	ADDQ       $0x20, DI
-	SUBQ       $0x20, SI
-	JAE        loop2
-
-done3:
-	ADDQ $0x20, SI
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x20, SI
-	JB   done5
-
-loop4:
-	VMOVDQU64  (CX)(DI*8), Z0
-	VMOVDQU64  (DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, (BX)(DI*8), Z1, Z0
-	VMOVDQU64  Z0, (AX)(DI*8)
-	VMOVDQU64  64(CX)(DI*8), Z0
-	VMOVDQU64  64(DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, 64(BX)(DI*8), Z1, Z0
-	VMOVDQU64  Z0, 64(AX)(DI*8)
-	VMOVDQU64  128(CX)(DI*8), Z0
-	VMOVDQU64  128(DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, 128(BX)(DI*8), Z1, Z0
-	VMOVDQU64  Z0, 128(AX)(DI*8)
-	VMOVDQU64  192(CX)(DI*8), Z0
-	VMOVDQU64  192(DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, 192(BX)(DI*8), Z1, Z0
-	VMOVDQU64  Z0, 192(AX)(DI*8)
-	ADDQ       $0x20, DI
-	SUBQ       $0x20, SI
-	JAE        loop4
-
-done5:
+vectorsDone2:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   done7
+	JB   vectorDone4
 
-loop6:
-	VMOVDQU64  (CX)(DI*8), Z0
-	VMOVDQU64  (DX)(DI*8), Z1
-	VPTERNLOGQ $0xca, (BX)(DI*8), Z1, Z0
-	VMOVDQU64  Z0, (AX)(DI*8)
-	ADDQ       $0x08, DI
-	SUBQ       $0x08, SI
-	JAE        loop6
+	// One vector a turn.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXBD    (CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, SI
+	JAE          vector3
 
-done7:
-	ADDQ        $0x08, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
-	BZHIQ       SI, R8, R8
-	KMOVQ       R8, K1
-	VMOVDQU64.Z (CX)(DI*8), K1, Z0
-	VMOVDQU64.Z (DX)(DI*8), K1, Z1
-	VMOVDQU64.Z (BX)(DI*8), K1, Z2
-	VPTERNLOGQ  $0xca, Z2, Z1, Z0
-	VMOVDQU64   Z0, K1, (AX)(DI*8)
+vectorDone4:
+	ADDQ $0x08, SI
 
-return:
+	// The last vector.
+	VPSHUFB      narrow32To8<>+0(SB), Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(DI*1)
 	VZEROUPPER
 	RET
 
-// func extractUnsigned32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·extractUnsigned32AVX2(SB), NOSPLIT, $0-33
+short:
+	CMPQ      SI, $0x04
+	JB        under4
+	VPAND     (DX), X0, X2
+	VPMOVZXBD (CX), X3
+	VPSRLVD   X2, X3, X2
+	VPAND     (BX), X0, X3
+	VPSLLVD   X3, X1, X3
+	VPANDN    X2, X3, X2
+	LEAQ      -4(SI), SI
+	VPAND     (DX)(SI*4), X0, X3
+	VPMOVZXBD (CX)(SI*1), X4
+	VPSRLVD   X3, X4, X3
+	VPAND     (BX)(SI*4), X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X3, X0, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VMOVD     X0, (AX)(SI*1)
+	VPSHUFB   narrow32To8<>+0(SB), X2, X0
+	VMOVD     X0, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ      SI, $0x02
+	JB        under2
+	VMOVQ     (DX), X2
+	VPAND     X2, X0, X2
+	MOVWLZX   (CX), DI
+	VMOVD     DI, X3
+	VPMOVZXBD X3, X3
+	VPSRLVD   X2, X3, X2
+	VMOVQ     (BX), X3
+	VPAND     X3, X0, X3
+	VPSLLVD   X3, X1, X3
+	VPANDN    X2, X3, X2
+	LEAQ      -2(SI), SI
+	VMOVQ     (DX)(SI*4), X3
+	VPAND     X3, X0, X3
+	MOVWLZX   (CX)(SI*1), CX
+	VMOVD     CX, X4
+	VPMOVZXBD X4, X4
+	VPSRLVD   X3, X4, X3
+	VMOVQ     (BX)(SI*4), X4
+	VPAND     X4, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X3, X0, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VPEXTRW   $0x00, X0, (AX)(SI*1)
+	VPSHUFB   narrow32To8<>+0(SB), X2, X0
+	VPEXTRW   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      SI, $0x01
+	JB        under1
+	VMOVD     (DX), X2
+	VPAND     X2, X0, X2
+	MOVBLZX   (CX), CX
+	VMOVD     CX, X3
+	VPMOVZXBD X3, X3
+	VPSRLVD   X2, X3, X2
+	VMOVD     (BX), X3
+	VPAND     X3, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X2, X0, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VPEXTRB   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func extractEachUnsigned16AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX2
+TEXT ·extractEachUnsigned16AVX2(SB), NOSPLIT, $0-41
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VMOVD        DX, X0
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVL         $0x000000ff, SI
+	VMOVD        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPEQD     Y1, Y1, Y1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VMOVD        DX, X2
-	VPBROADCASTD X2, Y2
-	VPSLLVD      Y2, Y1, Y1
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
+	MOVQ         n+32(FP), SI
+	CMPQ         SI, $0x08
 	JB           short
-	LEAQ         -8(DX), BX
-	VMOVDQU      (CX)(BX*4), Y2
-	VPSRLVD      Y0, Y2, Y2
-	VPANDN       Y2, Y1, Y2
-	XORQ         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x00000080
-	JB           vectors
-	VMOVDQU      (CX), Y3
-	VPSRLVD      Y0, Y3, Y3
-	VPANDN       Y3, Y1, Y3
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x02, SI
-	SUBQ         SI, DI
-	MOVB         stream+32(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x20, DI
-	JB           done3
+	LEAQ         -8(SI), DI
+	VPAND        (DX)(DI*4), Y0, Y2
+	VPMOVZXWD    (CX)(DI*2), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(DI*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	XORL         R8, R8
+	SUBQ         $0x20, SI
+	JB           vectorsDone2
 
-loop2:
-	VMOVDQU  (CX)(SI*4), Y4
-	VPSRLVD  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, (AX)(SI*4)
-	VMOVDQU  32(CX)(SI*4), Y4
-	VPSRLVD  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, 32(AX)(SI*4)
-	VMOVDQU  64(CX)(SI*4), Y4
-	VPSRLVD  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, 64(AX)(SI*4)
-	VMOVDQU  96(CX)(SI*4), Y4
-	VPSRLVD  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, 96(AX)(SI*4)
-	ADDQ     $0x20, SI
-	SUBQ     $0x20, DI
-	JAE      loop2
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXWD    (CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVZXWD    16(CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)(R8*2)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVZXWD    32(CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)(R8*2)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVZXWD    48(CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 48(AX)(R8*2)
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, SI
+	JAE          vectors1
 
-done3:
-	ADDQ $0x20, DI
-	SFENCE
+vectorsDone2:
+	ADDQ $0x20, SI
+	SUBQ $0x08, SI
+	JB   vectorDone4
 
-cached1:
-vectors:
-	SUBQ $0x20, DI
-	JB   done5
+	// One vector a turn.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXWD    (CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, SI
+	JAE          vector3
 
-loop4:
-	VMOVDQU (CX)(SI*4), Y4
-	VPSRLVD Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, (AX)(SI*4)
-	VMOVDQU 32(CX)(SI*4), Y4
-	VPSRLVD Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, 32(AX)(SI*4)
-	VMOVDQU 64(CX)(SI*4), Y4
-	VPSRLVD Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, 64(AX)(SI*4)
-	VMOVDQU 96(CX)(SI*4), Y4
-	VPSRLVD Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, 96(AX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, DI
-	JAE     loop4
+vectorDone4:
+	ADDQ $0x08, SI
 
-done5:
-	ADDQ $0x20, DI
-	SUBQ $0x08, DI
-	JB   done7
-
-loop6:
-	VMOVDQU (CX)(SI*4), Y4
-	VPSRLVD Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, (AX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, DI
-	JAE     loop6
-
-done7:
-	ADDQ    $0x08, DI
-	CMPQ    DX, $0x00000080
-	JB      tail
-	VMOVDQU Y3, (AX)
-
-tail:
-	VMOVDQU Y2, (AX)(BX*4)
-	JMP     return
+	// The last vector.
+	VPSHUFB      narrow32To16<>+0(SB), Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(DI*2)
+	VZEROUPPER
+	RET
 
 short:
-	CMPQ    DX, $0x04
-	JB      short8
-	VMOVDQU (CX), X2
-	VPSRLVD X0, X2, X2
-	VPANDN  X2, X1, X2
-	LEAQ    -4(DX), DX
-	VMOVDQU (CX)(DX*4), X3
-	VPSRLVD X0, X3, X0
-	VPANDN  X0, X1, X0
-	VMOVDQU X0, (AX)(DX*4)
-	VMOVDQU X2, (AX)
-	JMP     return
-
-short8:
-	CMPQ    DX, $0x02
-	JB      short9
-	VMOVQ   (CX), X2
-	VPSRLVD X0, X2, X2
-	VPANDN  X2, X1, X2
-	LEAQ    -2(DX), DX
-	VMOVQ   (CX)(DX*4), X3
-	VPSRLVD X0, X3, X0
-	VPANDN  X0, X1, X0
-	VMOVQ   X0, (AX)(DX*4)
-	VMOVQ   X2, (AX)
-	JMP     return
-
-short9:
-	CMPQ    DX, $0x01
-	JB      short10
-	VMOVD   (CX), X2
-	VPSRLVD X0, X2, X0
-	VPANDN  X0, X1, X0
-	VMOVD   X0, (AX)
-	JMP     return
-
-short10:
-return:
+	CMPQ      SI, $0x04
+	JB        under4
+	VPAND     (DX), X0, X2
+	VPMOVZXWD (CX), X3
+	VPSRLVD   X2, X3, X2
+	VPAND     (BX), X0, X3
+	VPSLLVD   X3, X1, X3
+	VPANDN    X2, X3, X2
+	LEAQ      -4(SI), SI
+	VPAND     (DX)(SI*4), X0, X3
+	VPMOVZXWD (CX)(SI*2), X4
+	VPSRLVD   X3, X4, X3
+	VPAND     (BX)(SI*4), X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X3, X0, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VMOVQ     X0, (AX)(SI*2)
+	VPSHUFB   narrow32To16<>+0(SB), X2, X0
+	VMOVQ     X0, (AX)
 	VZEROUPPER
 	RET
 
-// func extractUnsigned64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·extractUnsigned64AVX2(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	VPCMPEQD     Y1, Y1, Y1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VMOVQ        DX, X2
-	VPBROADCASTQ X2, Y2
-	VPSLLVQ      Y2, Y1, Y1
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VMOVDQU      (CX)(BX*8), Y2
-	VPSRLVQ      Y0, Y2, Y2
-	VPANDN       Y2, Y1, Y2
-	XORQ         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x40
-	JB           vectors
-	VMOVDQU      (CX), Y3
-	VPSRLVQ      Y0, Y3, Y3
-	VPANDN       Y3, Y1, Y3
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x03, SI
-	SUBQ         SI, DI
-	MOVB         stream+32(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x10, DI
-	JB           done3
-
-loop2:
-	VMOVDQU  (CX)(SI*8), Y4
-	VPSRLVQ  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, (AX)(SI*8)
-	VMOVDQU  32(CX)(SI*8), Y4
-	VPSRLVQ  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, 32(AX)(SI*8)
-	VMOVDQU  64(CX)(SI*8), Y4
-	VPSRLVQ  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, 64(AX)(SI*8)
-	VMOVDQU  96(CX)(SI*8), Y4
-	VPSRLVQ  Y0, Y4, Y4
-	VPANDN   Y4, Y1, Y4
-	VMOVNTDQ Y4, 96(AX)(SI*8)
-	ADDQ     $0x10, SI
-	SUBQ     $0x10, DI
-	JAE      loop2
-
-done3:
-	ADDQ $0x10, DI
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x10, DI
-	JB   done5
-
-loop4:
-	VMOVDQU (CX)(SI*8), Y4
-	VPSRLVQ Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, (AX)(SI*8)
-	VMOVDQU 32(CX)(SI*8), Y4
-	VPSRLVQ Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, 32(AX)(SI*8)
-	VMOVDQU 64(CX)(SI*8), Y4
-	VPSRLVQ Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, 64(AX)(SI*8)
-	VMOVDQU 96(CX)(SI*8), Y4
-	VPSRLVQ Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, 96(AX)(SI*8)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, DI
-	JAE     loop4
-
-done5:
-	ADDQ $0x10, DI
-	SUBQ $0x04, DI
-	JB   done7
-
-loop6:
-	VMOVDQU (CX)(SI*8), Y4
-	VPSRLVQ Y0, Y4, Y4
-	VPANDN  Y4, Y1, Y4
-	VMOVDQU Y4, (AX)(SI*8)
-	ADDQ    $0x04, SI
-	SUBQ    $0x04, DI
-	JAE     loop6
-
-done7:
-	ADDQ    $0x04, DI
-	CMPQ    DX, $0x40
-	JB      tail
-	VMOVDQU Y3, (AX)
-
-tail:
-	VMOVDQU Y2, (AX)(BX*8)
-	JMP     return
-
-short:
-	CMPQ    DX, $0x02
-	JB      short8
-	VMOVDQU (CX), X2
-	VPSRLVQ X0, X2, X2
-	VPANDN  X2, X1, X2
-	LEAQ    -2(DX), DX
-	VMOVDQU (CX)(DX*8), X3
-	VPSRLVQ X0, X3, X0
-	VPANDN  X0, X1, X0
-	VMOVDQU X0, (AX)(DX*8)
-	VMOVDQU X2, (AX)
-	JMP     return
-
-short8:
-	CMPQ    DX, $0x01
-	JB      short9
-	VMOVQ   (CX), X2
-	VPSRLVQ X0, X2, X0
-	VPANDN  X0, X1, X0
-	VMOVQ   X0, (AX)
-	JMP     return
-
-short9:
-return:
+under4:
+	CMPQ      SI, $0x02
+	JB        under2
+	VMOVQ     (DX), X2
+	VPAND     X2, X0, X2
+	VMOVD     (CX), X3
+	VPMOVZXWD X3, X3
+	VPSRLVD   X2, X3, X2
+	VMOVQ     (BX), X3
+	VPAND     X3, X0, X3
+	VPSLLVD   X3, X1, X3
+	VPANDN    X2, X3, X2
+	LEAQ      -2(SI), SI
+	VMOVQ     (DX)(SI*4), X3
+	VPAND     X3, X0, X3
+	VMOVD     (CX)(SI*2), X4
+	VPMOVZXWD X4, X4
+	VPSRLVD   X3, X4, X3
+	VMOVQ     (BX)(SI*4), X4
+	VPAND     X4, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X3, X0, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VMOVD     X0, (AX)(SI*2)
+	VPSHUFB   narrow32To16<>+0(SB), X2, X0
+	VMOVD     X0, (AX)
 	VZEROUPPER
 	RET
 
-// func extractUnsigned32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·extractUnsigned32AVX512(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTD DX, Z0
-	VPTERNLOGD   $0xff, Z1, Z1, Z1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTD DX, Z2
-	VPSLLVD      Z2, Z1, Z1
-	MOVQ         n+16(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000100
-	JB           vectors
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x3f, SI
-	SHRQ         $0x02, SI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, DI
-	BZHIQ        SI, DI, DI
-	KMOVQ        DI, K1
-	VMOVDQU32.Z  (CX)(BX*4), K1, Z2
-	VPSRLVD      Z0, Z2, Z2
-	VPANDND      Z2, Z1, Z2
-	VMOVDQU32    Z2, K1, (AX)(BX*4)
-	ADDQ         SI, BX
-	SUBQ         SI, DX
-
-aligned:
-	MOVB  stream+32(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x40, DX
-	JB    done3
-
-loop2:
-	VMOVDQU32 (CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVNTDQ  Z2, (AX)(BX*4)
-	VMOVDQU32 64(CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVNTDQ  Z2, 64(AX)(BX*4)
-	VMOVDQU32 128(CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVNTDQ  Z2, 128(AX)(BX*4)
-	VMOVDQU32 192(CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVNTDQ  Z2, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, DX
-	JAE       loop2
-
-done3:
-	ADDQ $0x40, DX
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x40, DX
-	JB   done5
-
-loop4:
-	VMOVDQU32 (CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVDQU32 Z2, (AX)(BX*4)
-	VMOVDQU32 64(CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVDQU32 Z2, 64(AX)(BX*4)
-	VMOVDQU32 128(CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVDQU32 Z2, 128(AX)(BX*4)
-	VMOVDQU32 192(CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVDQU32 Z2, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, DX
-	JAE       loop4
-
-done5:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   done7
-
-loop6:
-	VMOVDQU32 (CX)(BX*4), Z2
-	VPSRLVD   Z0, Z2, Z2
-	VPANDND   Z2, Z1, Z2
-	VMOVDQU32 Z2, (AX)(BX*4)
-	ADDQ      $0x10, BX
-	SUBQ      $0x10, DX
-	JAE       loop6
-
-done7:
-	ADDQ        $0x10, DX
-	TESTQ       DX, DX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU32.Z (CX)(BX*4), K1, Z2
-	VPSRLVD     Z0, Z2, Z0
-	VPANDND     Z0, Z1, Z0
-	VMOVDQU32   Z0, K1, (AX)(BX*4)
-
-return:
+under2:
+	CMPQ      SI, $0x01
+	JB        under1
+	VMOVD     (DX), X2
+	VPAND     X2, X0, X2
+	MOVWLZX   (CX), CX
+	VMOVD     CX, X3
+	VPMOVZXWD X3, X3
+	VPSRLVD   X2, X3, X2
+	VMOVD     (BX), X3
+	VPAND     X3, X0, X0
+	VPSLLVD   X0, X1, X0
+	VPANDN    X2, X0, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VPEXTRW   $0x00, X0, (AX)
 	VZEROUPPER
 	RET
 
-// func extractUnsigned64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·extractUnsigned64AVX512(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTQ DX, Z0
-	VPTERNLOGD   $0xff, Z1, Z1, Z1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTQ DX, Z2
-	VPSLLVQ      Z2, Z1, Z1
-	MOVQ         n+16(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000080
-	JB           vectors
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x3f, SI
-	SHRQ         $0x03, SI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, DI
-	BZHIQ        SI, DI, DI
-	KMOVQ        DI, K1
-	VMOVDQU64.Z  (CX)(BX*8), K1, Z2
-	VPSRLVQ      Z0, Z2, Z2
-	VPANDNQ      Z2, Z1, Z2
-	VMOVDQU64    Z2, K1, (AX)(BX*8)
-	ADDQ         SI, BX
-	SUBQ         SI, DX
-
-aligned:
-	MOVB  stream+32(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x20, DX
-	JB    done3
-
-loop2:
-	VMOVDQU64 (CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVNTDQ  Z2, (AX)(BX*8)
-	VMOVDQU64 64(CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVNTDQ  Z2, 64(AX)(BX*8)
-	VMOVDQU64 128(CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVNTDQ  Z2, 128(AX)(BX*8)
-	VMOVDQU64 192(CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVNTDQ  Z2, 192(AX)(BX*8)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, DX
-	JAE       loop2
-
-done3:
-	ADDQ $0x20, DX
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x20, DX
-	JB   done5
-
-loop4:
-	VMOVDQU64 (CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVDQU64 Z2, (AX)(BX*8)
-	VMOVDQU64 64(CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVDQU64 Z2, 64(AX)(BX*8)
-	VMOVDQU64 128(CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVDQU64 Z2, 128(AX)(BX*8)
-	VMOVDQU64 192(CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVDQU64 Z2, 192(AX)(BX*8)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, DX
-	JAE       loop4
-
-done5:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   done7
-
-loop6:
-	VMOVDQU64 (CX)(BX*8), Z2
-	VPSRLVQ   Z0, Z2, Z2
-	VPANDNQ   Z2, Z1, Z2
-	VMOVDQU64 Z2, (AX)(BX*8)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, DX
-	JAE       loop6
-
-done7:
-	ADDQ        $0x08, DX
-	TESTQ       DX, DX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU64.Z (CX)(BX*8), K1, Z2
-	VPSRLVQ     Z0, Z2, Z0
-	VPANDNQ     Z0, Z1, Z0
-	VMOVDQU64   Z0, K1, (AX)(BX*8)
-
-return:
-	VZEROUPPER
-	RET
-
-// func extractSigned32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·extractSigned32AVX2(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         $0x00000020, DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VMOVD        DX, X1
-	VPBROADCASTD X1, Y1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VMOVD        DX, X2
-	VPBROADCASTD X2, Y2
-	VPADDD       Y2, Y1, Y3
-	VPSUBUSW     Y3, Y0, Y0
-	MOVL         $0x00000001, DX
-	VMOVD        DX, X3
-	VPBROADCASTD X3, Y3
-	VPSUBUSW     Y2, Y3, Y2
-	MOVL         $0x00000006, DX
-	VMOVD        DX, X3
-	VPBROADCASTD X3, Y3
-	VPSLLVD      Y3, Y2, Y2
-	VPOR         Y2, Y0, Y2
-	VPADDD       Y1, Y0, Y0
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JB           short
-	LEAQ         -8(DX), BX
-	VMOVDQU      (CX)(BX*4), Y1
-	VPSLLVD      Y2, Y1, Y1
-	VPSRAVD      Y0, Y1, Y1
-	XORQ         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x00000080
-	JB           vectors
-	VMOVDQU      (CX), Y3
-	VPSLLVD      Y2, Y3, Y3
-	VPSRAVD      Y0, Y3, Y4
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x02, SI
-	SUBQ         SI, DI
-	MOVB         stream+32(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x20, DI
-	JB           done3
-
-loop2:
-	VMOVDQU  (CX)(SI*4), Y3
-	VPSLLVD  Y2, Y3, Y3
-	VPSRAVD  Y0, Y3, Y3
-	VMOVNTDQ Y3, (AX)(SI*4)
-	VMOVDQU  32(CX)(SI*4), Y3
-	VPSLLVD  Y2, Y3, Y3
-	VPSRAVD  Y0, Y3, Y3
-	VMOVNTDQ Y3, 32(AX)(SI*4)
-	VMOVDQU  64(CX)(SI*4), Y3
-	VPSLLVD  Y2, Y3, Y3
-	VPSRAVD  Y0, Y3, Y3
-	VMOVNTDQ Y3, 64(AX)(SI*4)
-	VMOVDQU  96(CX)(SI*4), Y3
-	VPSLLVD  Y2, Y3, Y3
-	VPSRAVD  Y0, Y3, Y3
-	VMOVNTDQ Y3, 96(AX)(SI*4)
-	ADDQ     $0x20, SI
-	SUBQ     $0x20, DI
-	JAE      loop2
-
-done3:
-	ADDQ $0x20, DI
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x20, DI
-	JB   done5
-
-loop4:
-	VMOVDQU (CX)(SI*4), Y3
-	VPSLLVD Y2, Y3, Y3
-	VPSRAVD Y0, Y3, Y3
-	VMOVDQU Y3, (AX)(SI*4)
-	VMOVDQU 32(CX)(SI*4), Y3
-	VPSLLVD Y2, Y3, Y3
-	VPSRAVD Y0, Y3, Y3
-	VMOVDQU Y3, 32(AX)(SI*4)
-	VMOVDQU 64(CX)(SI*4), Y3
-	VPSLLVD Y2, Y3, Y3
-	VPSRAVD Y0, Y3, Y3
-	VMOVDQU Y3, 64(AX)(SI*4)
-	VMOVDQU 96(CX)(SI*4), Y3
-	VPSLLVD Y2, Y3, Y3
-	VPSRAVD Y0, Y3, Y3
-	VMOVDQU Y3, 96(AX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, DI
-	JAE     loop4
-
-done5:
-	ADDQ $0x20, DI
-	SUBQ $0x08, DI
-	JB   done7
-
-loop6:
-	VMOVDQU (CX)(SI*4), Y3
-	VPSLLVD Y2, Y3, Y3
-	VPSRAVD Y0, Y3, Y3
-	VMOVDQU Y3, (AX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, DI
-	JAE     loop6
-
-done7:
-	ADDQ    $0x08, DI
-	CMPQ    DX, $0x00000080
-	JB      tail
-	VMOVDQU Y4, (AX)
-
-tail:
-	VMOVDQU Y1, (AX)(BX*4)
-	JMP     return
-
-short:
-	CMPQ    DX, $0x04
-	JB      short8
-	VMOVDQU (CX), X1
-	VPSLLVD X2, X1, X1
-	VPSRAVD X0, X1, X1
-	LEAQ    -4(DX), DX
-	VMOVDQU (CX)(DX*4), X3
-	VPSLLVD X2, X3, X2
-	VPSRAVD X0, X2, X0
-	VMOVDQU X0, (AX)(DX*4)
-	VMOVDQU X1, (AX)
-	JMP     return
-
-short8:
-	CMPQ    DX, $0x02
-	JB      short9
-	VMOVQ   (CX), X1
-	VPSLLVD X2, X1, X1
-	VPSRAVD X0, X1, X1
-	LEAQ    -2(DX), DX
-	VMOVQ   (CX)(DX*4), X3
-	VPSLLVD X2, X3, X2
-	VPSRAVD X0, X2, X0
-	VMOVQ   X0, (AX)(DX*4)
-	VMOVQ   X1, (AX)
-	JMP     return
-
-short9:
-	CMPQ    DX, $0x01
-	JB      short10
-	VMOVD   (CX), X1
-	VPSLLVD X2, X1, X1
-	VPSRAVD X0, X1, X0
-	VMOVD   X0, (AX)
-	JMP     return
-
-short10:
-return:
-	VZEROUPPER
-	RET
-
-// func extractSigned64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX2, MMX+
-TEXT ·extractSigned64AVX2(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         $0x00000040, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VMOVQ        DX, X2
-	VPBROADCASTQ X2, Y2
-	VPADDQ       Y2, Y1, Y3
-	VPSUBUSW     Y3, Y0, Y0
-	MOVL         $0x00000001, DX
-	VMOVQ        DX, X3
-	VPBROADCASTQ X3, Y3
-	VPSUBUSW     Y2, Y3, Y2
-	MOVL         $0x00000006, DX
-	VMOVQ        DX, X3
-	VPBROADCASTQ X3, Y3
-	VPSLLVQ      Y3, Y2, Y2
-	VPOR         Y2, Y0, Y2
-	VPADDQ       Y1, Y0, Y0
-	VPXOR        Y1, Y1, Y1
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VMOVDQU      (CX)(BX*8), Y3
-	VPSLLVQ      Y2, Y3, Y3
-	VPCMPGTQ     Y3, Y1, Y5
-	VPXOR        Y3, Y5, Y3
-	VPSRLVQ      Y0, Y3, Y3
-	VPXOR        Y3, Y5, Y3
-	XORQ         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x40
-	JB           vectors
-	VMOVDQU      (CX), Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VPCMPGTQ     Y4, Y1, Y5
-	VPXOR        Y4, Y5, Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPXOR        Y4, Y5, Y4
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x03, SI
-	SUBQ         SI, DI
-	MOVB         stream+32(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x10, DI
-	JB           done3
-
-loop2:
-	VMOVDQU  (CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVNTDQ Y5, (AX)(SI*8)
-	VMOVDQU  32(CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVNTDQ Y5, 32(AX)(SI*8)
-	VMOVDQU  64(CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVNTDQ Y5, 64(AX)(SI*8)
-	VMOVDQU  96(CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVNTDQ Y5, 96(AX)(SI*8)
-	ADDQ     $0x10, SI
-	SUBQ     $0x10, DI
-	JAE      loop2
-
-done3:
-	ADDQ $0x10, DI
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x10, DI
-	JB   done5
-
-loop4:
-	VMOVDQU  (CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVDQU  Y5, (AX)(SI*8)
-	VMOVDQU  32(CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVDQU  Y5, 32(AX)(SI*8)
-	VMOVDQU  64(CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVDQU  Y5, 64(AX)(SI*8)
-	VMOVDQU  96(CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVDQU  Y5, 96(AX)(SI*8)
-	ADDQ     $0x10, SI
-	SUBQ     $0x10, DI
-	JAE      loop4
-
-done5:
-	ADDQ $0x10, DI
-	SUBQ $0x04, DI
-	JB   done7
-
-loop6:
-	VMOVDQU  (CX)(SI*8), Y5
-	VPSLLVQ  Y2, Y5, Y5
-	VPCMPGTQ Y5, Y1, Y6
-	VPXOR    Y5, Y6, Y5
-	VPSRLVQ  Y0, Y5, Y5
-	VPXOR    Y5, Y6, Y5
-	VMOVDQU  Y5, (AX)(SI*8)
-	ADDQ     $0x04, SI
-	SUBQ     $0x04, DI
-	JAE      loop6
-
-done7:
-	ADDQ    $0x04, DI
-	CMPQ    DX, $0x40
-	JB      tail
-	VMOVDQU Y4, (AX)
-
-tail:
-	VMOVDQU Y3, (AX)(BX*8)
-	JMP     return
-
-short:
-	CMPQ     DX, $0x02
-	JB       short8
-	VMOVDQU  (CX), X3
-	VPSLLVQ  X2, X3, X3
-	VPCMPGTQ X3, X1, X4
-	VPXOR    X3, X4, X3
-	VPSRLVQ  X0, X3, X3
-	VPXOR    X3, X4, X3
-	LEAQ     -2(DX), DX
-	VMOVDQU  (CX)(DX*8), X4
-	VPSLLVQ  X2, X4, X2
-	VPCMPGTQ X2, X1, X1
-	VPXOR    X2, X1, X2
-	VPSRLVQ  X0, X2, X0
-	VPXOR    X0, X1, X0
-	VMOVDQU  X0, (AX)(DX*8)
-	VMOVDQU  X3, (AX)
-	JMP      return
-
-short8:
-	CMPQ     DX, $0x01
-	JB       short9
-	VMOVQ    (CX), X3
-	VPSLLVQ  X2, X3, X2
-	VPCMPGTQ X2, X1, X1
-	VPXOR    X2, X1, X2
-	VPSRLVQ  X0, X2, X0
-	VPXOR    X0, X1, X0
-	VMOVQ    X0, (AX)
-	JMP      return
-
-short9:
-return:
-	VZEROUPPER
-	RET
-
-// func extractSigned32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·extractSigned32AVX512(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         $0x00000020, DX
-	VPBROADCASTD DX, Z0
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTD DX, Z1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTD DX, Z2
-	VPADDD       Z2, Z1, Z3
-	VPSUBUSW     Z3, Z0, Z0
-	MOVL         $0x00000001, DX
-	VPBROADCASTD DX, Z3
-	VPSUBUSW     Z2, Z3, Z2
-	MOVL         $0x00000006, DX
-	VPBROADCASTD DX, Z3
-	VPSLLVD      Z3, Z2, Z2
-	VPORD        Z2, Z0, Z2
-	VPADDD       Z1, Z0, Z0
-	MOVQ         n+16(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000100
-	JB           vectors
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x3f, SI
-	SHRQ         $0x02, SI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, DI
-	BZHIQ        SI, DI, DI
-	KMOVQ        DI, K1
-	VMOVDQU32.Z  (CX)(BX*4), K1, Z1
-	VPSLLVD      Z2, Z1, Z1
-	VPSRAVD      Z0, Z1, Z1
-	VMOVDQU32    Z1, K1, (AX)(BX*4)
-	ADDQ         SI, BX
-	SUBQ         SI, DX
-
-aligned:
-	MOVB  stream+32(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x40, DX
-	JB    done3
-
-loop2:
-	VMOVDQU32 (CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVNTDQ  Z1, (AX)(BX*4)
-	VMOVDQU32 64(CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVNTDQ  Z1, 64(AX)(BX*4)
-	VMOVDQU32 128(CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVNTDQ  Z1, 128(AX)(BX*4)
-	VMOVDQU32 192(CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVNTDQ  Z1, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, DX
-	JAE       loop2
-
-done3:
-	ADDQ $0x40, DX
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x40, DX
-	JB   done5
-
-loop4:
-	VMOVDQU32 (CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVDQU32 Z1, (AX)(BX*4)
-	VMOVDQU32 64(CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVDQU32 Z1, 64(AX)(BX*4)
-	VMOVDQU32 128(CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVDQU32 Z1, 128(AX)(BX*4)
-	VMOVDQU32 192(CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVDQU32 Z1, 192(AX)(BX*4)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, DX
-	JAE       loop4
-
-done5:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   done7
-
-loop6:
-	VMOVDQU32 (CX)(BX*4), Z1
-	VPSLLVD   Z2, Z1, Z1
-	VPSRAVD   Z0, Z1, Z1
-	VMOVDQU32 Z1, (AX)(BX*4)
-	ADDQ      $0x10, BX
-	SUBQ      $0x10, DX
-	JAE       loop6
-
-done7:
-	ADDQ        $0x10, DX
-	TESTQ       DX, DX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU32.Z (CX)(BX*4), K1, Z1
-	VPSLLVD     Z2, Z1, Z1
-	VPSRAVD     Z0, Z1, Z0
-	VMOVDQU32   Z0, K1, (AX)(BX*4)
-
-return:
-	VZEROUPPER
-	RET
-
-// func extractSigned64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint32, width uint32, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·extractSigned64AVX512(SB), NOSPLIT, $0-33
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVL         $0x00000040, DX
-	VPBROADCASTQ DX, Z0
-	MOVL         $0x0000003f, DX
-	VPBROADCASTQ DX, Z1
-	MOVL         pos+24(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTQ DX, Z2
-	VPMINUB      Z2, Z1, Z1
-	MOVL         width+28(FP), DX
-	MOVBLZX      DL, DX
-	VPBROADCASTQ DX, Z2
-	VPADDQ       Z2, Z1, Z3
-	VPSUBUSW     Z3, Z0, Z0
-	MOVL         $0x00000001, DX
-	VPBROADCASTQ DX, Z3
-	VPSUBUSW     Z2, Z3, Z2
-	MOVL         $0x00000006, DX
-	VPBROADCASTQ DX, Z3
-	VPSLLVQ      Z3, Z2, Z2
-	VPORQ        Z2, Z0, Z2
-	VPADDQ       Z1, Z0, Z0
-	MOVQ         n+16(FP), DX
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000080
-	JB           vectors
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x3f, SI
-	SHRQ         $0x03, SI
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, DI
-	BZHIQ        SI, DI, DI
-	KMOVQ        DI, K1
-	VMOVDQU64.Z  (CX)(BX*8), K1, Z1
-	VPSLLVQ      Z2, Z1, Z1
-	VPSRAVQ      Z0, Z1, Z1
-	VMOVDQU64    Z1, K1, (AX)(BX*8)
-	ADDQ         SI, BX
-	SUBQ         SI, DX
-
-aligned:
-	MOVB  stream+32(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x20, DX
-	JB    done3
-
-loop2:
-	VMOVDQU64 (CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVNTDQ  Z1, (AX)(BX*8)
-	VMOVDQU64 64(CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVNTDQ  Z1, 64(AX)(BX*8)
-	VMOVDQU64 128(CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVNTDQ  Z1, 128(AX)(BX*8)
-	VMOVDQU64 192(CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVNTDQ  Z1, 192(AX)(BX*8)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, DX
-	JAE       loop2
-
-done3:
-	ADDQ $0x20, DX
-	SFENCE
-
-cached1:
-vectors:
-	SUBQ $0x20, DX
-	JB   done5
-
-loop4:
-	VMOVDQU64 (CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVDQU64 Z1, (AX)(BX*8)
-	VMOVDQU64 64(CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVDQU64 Z1, 64(AX)(BX*8)
-	VMOVDQU64 128(CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVDQU64 Z1, 128(AX)(BX*8)
-	VMOVDQU64 192(CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVDQU64 Z1, 192(AX)(BX*8)
-	ADDQ      $0x20, BX
-	SUBQ      $0x20, DX
-	JAE       loop4
-
-done5:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   done7
-
-loop6:
-	VMOVDQU64 (CX)(BX*8), Z1
-	VPSLLVQ   Z2, Z1, Z1
-	VPSRAVQ   Z0, Z1, Z1
-	VMOVDQU64 Z1, (AX)(BX*8)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, DX
-	JAE       loop6
-
-done7:
-	ADDQ        $0x08, DX
-	TESTQ       DX, DX
-	JZ          return
-	MOVQ        $0xffffffffffffffff, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU64.Z (CX)(BX*8), K1, Z1
-	VPSLLVQ     Z2, Z1, Z1
-	VPSRAVQ     Z0, Z1, Z0
-	VMOVDQU64   Z0, K1, (AX)(BX*8)
-
-return:
+under1:
 	VZEROUPPER
 	RET
 
@@ -3778,10 +3533,10 @@ TEXT ·extractEachUnsigned32AVX2(SB), NOSPLIT, $0-41
 	VPAND        (BX)(DI*4), Y0, Y3
 	VPSLLVD      Y3, Y1, Y3
 	VPANDN       Y2, Y3, Y2
-	XORQ         R8, R8
+	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x00000080
-	JB           vectors
+	JB           cached
 	VPAND        (DX), Y0, Y3
 	VMOVDQU      (CX), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -3797,9 +3552,10 @@ TEXT ·extractEachUnsigned32AVX2(SB), NOSPLIT, $0-41
 	TESTB        R10, R10
 	JZ           cached1
 	SUBQ         $0x20, R9
-	JB           done3
+	JB           streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRLVD  Y3, Y5, Y3
@@ -3830,18 +3586,19 @@ loop2:
 	VMOVNTDQ Y3, 96(AX)(R8*4)
 	ADDQ     $0x20, R8
 	SUBQ     $0x20, R9
-	JAE      loop2
+	JAE      stream2
 
-done3:
+streamDone3:
 	ADDQ $0x20, R9
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x20, R9
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPAND   (DX)(R8*4), Y0, Y3
 	VMOVDQU (CX)(R8*4), Y5
 	VPSRLVD Y3, Y5, Y3
@@ -3872,14 +3629,15 @@ loop4:
 	VMOVDQU Y3, 96(AX)(R8*4)
 	ADDQ    $0x20, R8
 	SUBQ    $0x20, R9
-	JAE     loop4
+	JAE     vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x20, R9
 	SUBQ $0x08, R9
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPAND   (DX)(R8*4), Y0, Y3
 	VMOVDQU (CX)(R8*4), Y5
 	VPSRLVD Y3, Y5, Y3
@@ -3889,21 +3647,25 @@ loop6:
 	VMOVDQU Y3, (AX)(R8*4)
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, R9
-	JAE     loop6
+	JAE     vector6
 
-done7:
-	ADDQ    $0x08, R9
-	CMPQ    SI, $0x00000080
-	JB      tail
+vectorDone7:
+	ADDQ $0x08, R9
+	CMPQ SI, $0x00000080
+	JB   tail
+
+	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
 tail:
+	// The last vector.
 	VMOVDQU Y2, (AX)(DI*4)
-	JMP     return
+	VZEROUPPER
+	RET
 
 short:
 	CMPQ    SI, $0x04
-	JB      short8
+	JB      under4
 	VPAND   (DX), X0, X2
 	VMOVDQU (CX), X3
 	VPSRLVD X2, X3, X2
@@ -3919,11 +3681,12 @@ short:
 	VPANDN  X3, X0, X0
 	VMOVDQU X0, (AX)(SI*4)
 	VMOVDQU X2, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short8:
+under4:
 	CMPQ    SI, $0x02
-	JB      short9
+	JB      under2
 	VMOVQ   (DX), X2
 	VPAND   X2, X0, X2
 	VMOVQ   (CX), X3
@@ -3943,11 +3706,12 @@ short8:
 	VPANDN  X3, X0, X0
 	VMOVQ   X0, (AX)(SI*4)
 	VMOVQ   X2, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short9:
+under2:
 	CMPQ    SI, $0x01
-	JB      short10
+	JB      under1
 	VMOVD   (DX), X2
 	VPAND   X2, X0, X2
 	VMOVD   (CX), X3
@@ -3957,10 +3721,10 @@ short9:
 	VPSLLVD X0, X1, X0
 	VPANDN  X2, X0, X0
 	VMOVD   X0, (AX)
-	JMP     return
+	VZEROUPPER
+	RET
 
-short10:
-return:
+under1:
 	VZEROUPPER
 	RET
 
@@ -3987,10 +3751,10 @@ TEXT ·extractEachUnsigned64AVX2(SB), NOSPLIT, $0-41
 	VPAND        Y4, Y0, Y4
 	VPSLLVQ      Y4, Y1, Y4
 	VPANDN       Y2, Y4, Y2
-	XORQ         R8, R8
+	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x40
-	JB           vectors
+	JB           cached
 	VPMOVZXDQ    (DX), Y3
 	VPAND        Y3, Y0, Y3
 	VMOVDQU      (CX), Y4
@@ -4008,9 +3772,10 @@ TEXT ·extractEachUnsigned64AVX2(SB), NOSPLIT, $0-41
 	TESTB        R10, R10
 	JZ           cached1
 	SUBQ         $0x10, R9
-	JB           done3
+	JB           streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPMOVZXDQ (DX)(R8*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (CX)(R8*8), Y5
@@ -4049,18 +3814,19 @@ loop2:
 	VMOVNTDQ  Y4, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       loop2
+	JAE       stream2
 
-done3:
+streamDone3:
 	ADDQ $0x10, R9
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x10, R9
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPMOVZXDQ (DX)(R8*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (CX)(R8*8), Y5
@@ -4099,14 +3865,15 @@ loop4:
 	VMOVDQU   Y4, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       loop4
+	JAE       vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x10, R9
 	SUBQ $0x04, R9
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPMOVZXDQ (DX)(R8*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (CX)(R8*8), Y5
@@ -4118,21 +3885,25 @@ loop6:
 	VMOVDQU   Y4, (AX)(R8*8)
 	ADDQ      $0x04, R8
 	SUBQ      $0x04, R9
-	JAE       loop6
+	JAE       vector6
 
-done7:
-	ADDQ    $0x04, R9
-	CMPQ    SI, $0x40
-	JB      tail
+vectorDone7:
+	ADDQ $0x04, R9
+	CMPQ SI, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
 	VMOVDQU Y3, (AX)
 
 tail:
+	// The last vector.
 	VMOVDQU Y2, (AX)(DI*8)
-	JMP     return
+	VZEROUPPER
+	RET
 
 short:
 	CMPQ      SI, $0x02
-	JB        short8
+	JB        under2
 	VPMOVZXDQ (DX), X2
 	VPAND     X2, X0, X2
 	VMOVDQU   (CX), X3
@@ -4152,23 +3923,278 @@ short:
 	VPANDN    X3, X0, X0
 	VMOVDQU   X0, (AX)(SI*8)
 	VMOVDQU   X2, (AX)
-	JMP       return
+	VZEROUPPER
+	RET
 
-short8:
-	CMPQ    SI, $0x01
-	JB      short9
-	VMOVD   (DX), X2
-	VPAND   X2, X0, X2
-	VMOVQ   (CX), X3
-	VPSRLVQ X2, X3, X2
-	VMOVD   (BX), X3
-	VPAND   X3, X0, X0
-	VPSLLVQ X0, X1, X0
-	VPANDN  X2, X0, X0
-	VMOVQ   X0, (AX)
-	JMP     return
+under2:
+	CMPQ      SI, $0x01
+	JB        under1
+	VMOVD     (DX), X2
+	VPMOVZXDQ X2, X2
+	VPAND     X2, X0, X2
+	VMOVQ     (CX), X3
+	VPSRLVQ   X2, X3, X2
+	VMOVD     (BX), X3
+	VPMOVZXDQ X3, X3
+	VPAND     X3, X0, X0
+	VPSLLVQ   X0, X1, X0
+	VPANDN    X2, X0, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
 
-short9:
+under1:
+	VZEROUPPER
+	RET
+
+// func extractEachUnsigned8AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachUnsigned8AVX512(SB), NOSPLIT, $0-41
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       pos+16(FP), DX
+	MOVQ       width+24(FP), BX
+	MOVQ       $-1, SI
+	MOVQ       $0x1111111111111111, SI
+	KMOVQ      SI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+32(FP), SI
+	CMPQ       SI, $0x10
+	JA         long
+
+	// No more than one vector.
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	SHLQ       $0x02, SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K2
+	VMOVDQU8.Z (CX), K1, X1
+	VPMOVZXBD  X1, Z1
+	VMOVDQU8.Z (DX), K2, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX), K2, Z2
+	VPSLLVD    Z2, Z0, Z0
+	VPANDND    Z1, Z0, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	SUBQ $0x40, SI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXBD  (CX)(DI*1), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, (AX)(DI*1)
+	VPMOVZXBD  16(CX)(DI*1), Z1
+	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 16(AX)(DI*1)
+	VPMOVZXBD  32(CX)(DI*1), Z1
+	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 32(AX)(DI*1)
+	VPMOVZXBD  48(CX)(DI*1), Z1
+	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 48(AX)(DI*1)
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXBD  (CX)(DI*1), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, (AX)(DI*1)
+	ADDQ       $0x10, DI
+	SUBQ       $0x10, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R8
+	BZHIQ      SI, R8, R8
+	KMOVQ      R8, K1
+	SHLQ       $0x02, SI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	BZHIQ      SI, R8, R8
+	KMOVQ      R8, K2
+	VMOVDQU8.Z (CX)(DI*1), K1, X1
+	VPMOVZXBD  X1, Z1
+	VMOVDQU8.Z (DX)(DI*4), K2, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K2, Z2
+	VPSLLVD    Z2, Z0, Z0
+	VPANDND    Z1, Z0, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)(DI*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachUnsigned16AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachUnsigned16AVX512(SB), NOSPLIT, $0-41
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       pos+16(FP), DX
+	MOVQ       width+24(FP), BX
+	MOVQ       $-1, SI
+	MOVQ       $0x1111111111111111, SI
+	KMOVQ      SI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+32(FP), SI
+	CMPQ       SI, $0x10
+	JA         long
+
+	// No more than one vector.
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU16.Z (CX), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VMOVDQU8.Z  (DX), K2, Z2
+	VPSRLVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX), K2, Z2
+	VPSLLVD     Z2, Z0, Z0
+	VPANDND     Z1, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	SUBQ $0x40, SI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXWD  (CX)(DI*2), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, (AX)(DI*2)
+	VPMOVZXWD  32(CX)(DI*2), Z1
+	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 32(AX)(DI*2)
+	VPMOVZXWD  64(CX)(DI*2), Z1
+	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 64(AX)(DI*2)
+	VPMOVZXWD  96(CX)(DI*2), Z1
+	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 96(AX)(DI*2)
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXWD  (CX)(DI*2), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, (AX)(DI*2)
+	ADDQ       $0x10, DI
+	SUBQ       $0x10, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R8
+	BZHIQ       SI, R8, R8
+	KMOVQ       R8, K1
+	SHLQ        $0x02, SI
+	MOVQ        $-1, R8
+	MOVQ        $0x1111111111111111, R8
+	BZHIQ       SI, R8, R8
+	KMOVQ       R8, K2
+	VMOVDQU16.Z (CX)(DI*2), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VMOVDQU8.Z  (DX)(DI*4), K2, Z2
+	VPSRLVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX)(DI*4), K2, Z2
+	VPSLLVD     Z2, Z0, Z0
+	VPANDND     Z1, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(DI*2)
+
 return:
 	VZEROUPPER
 	RET
@@ -4176,37 +4202,64 @@ return:
 // func extractEachUnsigned32AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·extractEachUnsigned32AVX512(SB), NOSPLIT, $0-41
-	MOVQ        dst+0(FP), AX
-	MOVQ        src+8(FP), CX
-	MOVQ        pos+16(FP), DX
-	MOVQ        width+24(FP), BX
-	MOVQ        $0x1111111111111111, SI
-	KMOVQ       SI, K1
-	VPTERNLOGD  $0xff, Z0, Z0, Z0
-	MOVQ        n+32(FP), SI
-	XORQ        DI, DI
-	CMPQ        SI, $0x00000100
-	JB          vectors
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       pos+16(FP), DX
+	MOVQ       width+24(FP), BX
+	MOVQ       $-1, SI
+	MOVQ       $0x1111111111111111, SI
+	KMOVQ      SI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+32(FP), SI
+	CMPQ       SI, $0x10
+	JA         long
+
+	// No more than one vector.
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU32.Z (CX), K1, Z1
+	VMOVDQU8.Z  (DX), K2, Z2
+	VPSRLVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX), K2, Z2
+	VPSLLVD     Z2, Z0, Z0
+	VPANDND     Z1, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	CMPQ SI, $0x00000100
+	JB   cached
+
+	// The lanes before the first that is aligned.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
 	SHRQ        $0x02, R8
 	JZ          aligned
-	MOVQ        $0xffffffffffffffff, R9
+	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K2
 	MOVQ        R8, R9
 	SHLQ        $0x02, R9
+	MOVQ        $-1, R10
 	MOVQ        $0x1111111111111111, R10
 	BZHIQ       R9, R10, R10
 	KMOVQ       R10, K3
-	VMOVDQU32.Z (CX)(DI*4), K2, Z1
-	VMOVDQU8.Z  (DX)(DI*4), K3, Z2
+	VMOVDQU32.Z (CX), K2, Z1
+	VMOVDQU8.Z  (DX), K3, Z2
 	VPSRLVD     Z2, Z1, Z1
-	VMOVDQU8.Z  (BX)(DI*4), K3, Z2
+	VMOVDQU8.Z  (BX), K3, Z2
 	VPSLLVD     Z2, Z0, Z2
 	VPANDND     Z1, Z2, Z1
-	VMOVDQU32   Z1, K2, (AX)(DI*4)
+	VMOVDQU32   Z1, K2, (AX)
 	ADDQ        R8, DI
 	SUBQ        R8, SI
 
@@ -4215,31 +4268,32 @@ aligned:
 	TESTB R8, R8
 	JZ    cached1
 	SUBQ  $0x40, SI
-	JB    done3
+	JB    streamDone3
 
-loop2:
-	VMOVDQU32  (CX)(DI*4), Z1
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
 	VMOVNTDQ   Z1, (AX)(DI*4)
-	VMOVDQU32  64(CX)(DI*4), Z1
+	VMOVDQU64  64(CX)(DI*4), Z1
 	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
 	VMOVNTDQ   Z1, 64(AX)(DI*4)
-	VMOVDQU32  128(CX)(DI*4), Z1
+	VMOVDQU64  128(CX)(DI*4), Z1
 	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
 	VMOVNTDQ   Z1, 128(AX)(DI*4)
-	VMOVDQU32  192(CX)(DI*4), Z1
+	VMOVDQU64  192(CX)(DI*4), Z1
 	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
@@ -4248,75 +4302,80 @@ loop2:
 	VMOVNTDQ   Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        loop2
+	JAE        stream2
 
-done3:
+streamDone3:
 	ADDQ $0x40, SI
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x40, SI
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
-	VMOVDQU32  (CX)(DI*4), Z1
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	VMOVDQU32  Z1, (AX)(DI*4)
-	VMOVDQU32  64(CX)(DI*4), Z1
+	VMOVDQU64  Z1, (AX)(DI*4)
+	VMOVDQU64  64(CX)(DI*4), Z1
 	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	VMOVDQU32  Z1, 64(AX)(DI*4)
-	VMOVDQU32  128(CX)(DI*4), Z1
+	VMOVDQU64  Z1, 64(AX)(DI*4)
+	VMOVDQU64  128(CX)(DI*4), Z1
 	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	VMOVDQU32  Z1, 128(AX)(DI*4)
-	VMOVDQU32  192(CX)(DI*4), Z1
+	VMOVDQU64  Z1, 128(AX)(DI*4)
+	VMOVDQU64  192(CX)(DI*4), Z1
 	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	VMOVDQU32  Z1, 192(AX)(DI*4)
+	VMOVDQU64  Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        loop4
+	JAE        vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   done7
+	JB   vectorDone7
 
-loop6:
-	VMOVDQU32  (CX)(DI*4), Z1
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX)(DI*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	VMOVDQU32  Z1, (AX)(DI*4)
+	VMOVDQU64  Z1, (AX)(DI*4)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        loop6
+	JAE        vector6
 
-done7:
-	ADDQ        $0x10, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
+vectorDone7:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R8
 	BZHIQ       SI, R8, R8
 	KMOVQ       R8, K1
 	SHLQ        $0x02, SI
+	MOVQ        $-1, R8
 	MOVQ        $0x1111111111111111, R8
 	BZHIQ       SI, R8, R8
 	KMOVQ       R8, K2
@@ -4343,39 +4402,64 @@ TEXT ·extractEachUnsigned64AVX512(SB), NOSPLIT, $0-41
 	VPBROADCASTQ SI, Z0
 	VPTERNLOGD   $0xff, Z1, Z1, Z1
 	MOVQ         n+32(FP), SI
-	XORQ         DI, DI
-	CMPQ         SI, $0x00000080
-	JB           vectors
-	MOVQ         AX, R8
-	NEGQ         R8
-	ANDQ         $0x3f, R8
-	SHRQ         $0x03, R8
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, R9
-	BZHIQ        R8, R9, R9
-	KMOVQ        R9, K1
-	VMOVDQU32.Z  (DX)(DI*4), K1, Y2
-	VPMOVZXDQ    Y2, Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64.Z  (CX)(DI*8), K1, Z3
-	VPSRLVQ      Z2, Z3, Z2
-	VMOVDQU32.Z  (BX)(DI*4), K1, Y3
-	VPMOVZXDQ    Y3, Z3
-	VPANDQ       Z3, Z0, Z3
-	VPSLLVQ      Z3, Z1, Z3
-	VPANDNQ      Z2, Z3, Z2
-	VMOVDQU64    Z2, K1, (AX)(DI*8)
-	ADDQ         R8, DI
-	SUBQ         R8, SI
+	CMPQ         SI, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU32.Z (DX), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z2, Z0, Z2
+	VMOVDQU64.Z (CX), K1, Z3
+	VPSRLVQ     Z2, Z3, Z2
+	VMOVDQU32.Z (BX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPANDQ      Z3, Z0, Z0
+	VPSLLVQ     Z0, Z1, Z0
+	VPANDNQ     Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	CMPQ SI, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, R8
+	NEGQ        R8
+	ANDQ        $0x3f, R8
+	SHRQ        $0x03, R8
+	JZ          aligned
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (DX), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z2, Z0, Z2
+	VMOVDQU64.Z (CX), K1, Z3
+	VPSRLVQ     Z2, Z3, Z2
+	VMOVDQU32.Z (BX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPANDQ      Z3, Z0, Z3
+	VPSLLVQ     Z3, Z1, Z3
+	VPANDNQ     Z2, Z3, Z2
+	VMOVDQU64   Z2, K1, (AX)
+	ADDQ        R8, DI
+	SUBQ        R8, SI
 
 aligned:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
 	JZ    cached1
 	SUBQ  $0x20, SI
-	JB    done3
+	JB    streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPMOVZXDQ (DX)(DI*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(DI*8), Z3
@@ -4414,18 +4498,19 @@ loop2:
 	VMOVNTDQ  Z2, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       loop2
+	JAE       stream2
 
-done3:
+streamDone3:
 	ADDQ $0x20, SI
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x20, SI
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPMOVZXDQ (DX)(DI*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(DI*8), Z3
@@ -4464,14 +4549,15 @@ loop4:
 	VMOVDQU64 Z2, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       loop4
+	JAE       vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPMOVZXDQ (DX)(DI*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(DI*8), Z3
@@ -4483,13 +4569,15 @@ loop6:
 	VMOVDQU64 Z2, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JAE       loop6
+	JAE       vector6
 
-done7:
-	ADDQ        $0x08, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
+vectorDone7:
+	ADDQ  $0x08, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R8
 	BZHIQ       SI, R8, R8
 	KMOVQ       R8, K1
 	VMOVDQU32.Z (DX)(DI*4), K1, Y2
@@ -4505,6 +4593,388 @@ done7:
 	VMOVDQU64   Z0, K1, (AX)(DI*8)
 
 return:
+	VZEROUPPER
+	RET
+
+// func extractEachSigned8AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX2
+TEXT ·extractEachSigned8AVX2(SB), NOSPLIT, $0-41
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVL         $0x000000ff, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000020, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         n+32(FP), SI
+	CMPQ         SI, $0x08
+	JB           short
+	LEAQ         -8(SI), DI
+	VPAND        (DX)(DI*4), Y0, Y2
+	VPMOVSXBD    (CX)(DI*1), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(DI*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	XORL         R8, R8
+	SUBQ         $0x20, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXBD    (CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVSXBD    8(CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 8(AX)(R8*1)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVSXBD    16(CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 16(AX)(R8*1)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVSXBD    24(CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 24(AX)(R8*1)
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, SI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, SI
+	SUBQ $0x08, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXBD    (CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, SI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x08, SI
+
+	// The last vector.
+	VPSHUFB      narrow32To8<>+0(SB), Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(DI*1)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      SI, $0x04
+	JB        under4
+	VPAND     (DX), X0, X2
+	VPMOVSXBD (CX), X3
+	VPSRAVD   X2, X3, X2
+	VPAND     (BX), X0, X3
+	VPSUBUSW  X3, X1, X3
+	VPSLLVD   X3, X2, X2
+	VPSRAVD   X3, X2, X2
+	LEAQ      -4(SI), SI
+	VPAND     (DX)(SI*4), X0, X3
+	VPMOVSXBD (CX)(SI*1), X4
+	VPSRAVD   X3, X4, X3
+	VPAND     (BX)(SI*4), X0, X0
+	VPSUBUSW  X0, X1, X0
+	VPSLLVD   X0, X3, X1
+	VPSRAVD   X0, X1, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VMOVD     X0, (AX)(SI*1)
+	VPSHUFB   narrow32To8<>+0(SB), X2, X0
+	VMOVD     X0, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ      SI, $0x02
+	JB        under2
+	VMOVQ     (DX), X2
+	VPAND     X2, X0, X2
+	MOVWLZX   (CX), DI
+	VMOVD     DI, X3
+	VPMOVSXBD X3, X3
+	VPSRAVD   X2, X3, X2
+	VMOVQ     (BX), X3
+	VPAND     X3, X0, X3
+	VPSUBUSW  X3, X1, X3
+	VPSLLVD   X3, X2, X2
+	VPSRAVD   X3, X2, X2
+	LEAQ      -2(SI), SI
+	VMOVQ     (DX)(SI*4), X3
+	VPAND     X3, X0, X3
+	MOVWLZX   (CX)(SI*1), CX
+	VMOVD     CX, X4
+	VPMOVSXBD X4, X4
+	VPSRAVD   X3, X4, X3
+	VMOVQ     (BX)(SI*4), X4
+	VPAND     X4, X0, X0
+	VPSUBUSW  X0, X1, X0
+	VPSLLVD   X0, X3, X1
+	VPSRAVD   X0, X1, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VPEXTRW   $0x00, X0, (AX)(SI*1)
+	VPSHUFB   narrow32To8<>+0(SB), X2, X0
+	VPEXTRW   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      SI, $0x01
+	JB        under1
+	VMOVD     (DX), X2
+	VPAND     X2, X0, X2
+	MOVBLZX   (CX), CX
+	VMOVD     CX, X3
+	VPMOVSXBD X3, X3
+	VPSRAVD   X2, X3, X2
+	VMOVD     (BX), X3
+	VPAND     X3, X0, X0
+	VPSUBUSW  X0, X1, X0
+	VPSLLVD   X0, X2, X1
+	VPSRAVD   X0, X1, X0
+	VPSHUFB   narrow32To8<>+0(SB), X0, X0
+	VPEXTRB   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func extractEachSigned16AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX2
+TEXT ·extractEachSigned16AVX2(SB), NOSPLIT, $0-41
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVL         $0x000000ff, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000020, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         n+32(FP), SI
+	CMPQ         SI, $0x08
+	JB           short
+	LEAQ         -8(SI), DI
+	VPAND        (DX)(DI*4), Y0, Y2
+	VPMOVSXWD    (CX)(DI*2), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(DI*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	XORL         R8, R8
+	SUBQ         $0x20, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXWD    (CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVSXWD    16(CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)(R8*2)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVSXWD    32(CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)(R8*2)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVSXWD    48(CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 48(AX)(R8*2)
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, SI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, SI
+	SUBQ $0x08, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXWD    (CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, SI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x08, SI
+
+	// The last vector.
+	VPSHUFB      narrow32To16<>+0(SB), Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(DI*2)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      SI, $0x04
+	JB        under4
+	VPAND     (DX), X0, X2
+	VPMOVSXWD (CX), X3
+	VPSRAVD   X2, X3, X2
+	VPAND     (BX), X0, X3
+	VPSUBUSW  X3, X1, X3
+	VPSLLVD   X3, X2, X2
+	VPSRAVD   X3, X2, X2
+	LEAQ      -4(SI), SI
+	VPAND     (DX)(SI*4), X0, X3
+	VPMOVSXWD (CX)(SI*2), X4
+	VPSRAVD   X3, X4, X3
+	VPAND     (BX)(SI*4), X0, X0
+	VPSUBUSW  X0, X1, X0
+	VPSLLVD   X0, X3, X1
+	VPSRAVD   X0, X1, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VMOVQ     X0, (AX)(SI*2)
+	VPSHUFB   narrow32To16<>+0(SB), X2, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ      SI, $0x02
+	JB        under2
+	VMOVQ     (DX), X2
+	VPAND     X2, X0, X2
+	VMOVD     (CX), X3
+	VPMOVSXWD X3, X3
+	VPSRAVD   X2, X3, X2
+	VMOVQ     (BX), X3
+	VPAND     X3, X0, X3
+	VPSUBUSW  X3, X1, X3
+	VPSLLVD   X3, X2, X2
+	VPSRAVD   X3, X2, X2
+	LEAQ      -2(SI), SI
+	VMOVQ     (DX)(SI*4), X3
+	VPAND     X3, X0, X3
+	VMOVD     (CX)(SI*2), X4
+	VPMOVSXWD X4, X4
+	VPSRAVD   X3, X4, X3
+	VMOVQ     (BX)(SI*4), X4
+	VPAND     X4, X0, X0
+	VPSUBUSW  X0, X1, X0
+	VPSLLVD   X0, X3, X1
+	VPSRAVD   X0, X1, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VMOVD     X0, (AX)(SI*2)
+	VPSHUFB   narrow32To16<>+0(SB), X2, X0
+	VMOVD     X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      SI, $0x01
+	JB        under1
+	VMOVD     (DX), X2
+	VPAND     X2, X0, X2
+	MOVWLZX   (CX), CX
+	VMOVD     CX, X3
+	VPMOVSXWD X3, X3
+	VPSRAVD   X2, X3, X2
+	VMOVD     (BX), X3
+	VPAND     X3, X0, X0
+	VPSUBUSW  X0, X1, X0
+	VPSLLVD   X0, X2, X1
+	VPSRAVD   X0, X1, X0
+	VPSHUFB   narrow32To16<>+0(SB), X0, X0
+	VPEXTRW   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
 	VZEROUPPER
 	RET
 
@@ -4532,10 +5002,10 @@ TEXT ·extractEachSigned32AVX2(SB), NOSPLIT, $0-41
 	VPSUBUSW     Y3, Y1, Y3
 	VPSLLVD      Y3, Y2, Y2
 	VPSRAVD      Y3, Y2, Y2
-	XORQ         R8, R8
+	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x00000080
-	JB           vectors
+	JB           cached
 	VPAND        (DX), Y0, Y3
 	VMOVDQU      (CX), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -4552,9 +5022,10 @@ TEXT ·extractEachSigned32AVX2(SB), NOSPLIT, $0-41
 	TESTB        R10, R10
 	JZ           cached1
 	SUBQ         $0x20, R9
-	JB           done3
+	JB           streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRAVD  Y3, Y5, Y3
@@ -4589,18 +5060,19 @@ loop2:
 	VMOVNTDQ Y3, 96(AX)(R8*4)
 	ADDQ     $0x20, R8
 	SUBQ     $0x20, R9
-	JAE      loop2
+	JAE      stream2
 
-done3:
+streamDone3:
 	ADDQ $0x20, R9
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x20, R9
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRAVD  Y3, Y5, Y3
@@ -4635,14 +5107,15 @@ loop4:
 	VMOVDQU  Y3, 96(AX)(R8*4)
 	ADDQ     $0x20, R8
 	SUBQ     $0x20, R9
-	JAE      loop4
+	JAE      vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x20, R9
 	SUBQ $0x08, R9
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRAVD  Y3, Y5, Y3
@@ -4653,21 +5126,25 @@ loop6:
 	VMOVDQU  Y3, (AX)(R8*4)
 	ADDQ     $0x08, R8
 	SUBQ     $0x08, R9
-	JAE      loop6
+	JAE      vector6
 
-done7:
-	ADDQ    $0x08, R9
-	CMPQ    SI, $0x00000080
-	JB      tail
+vectorDone7:
+	ADDQ $0x08, R9
+	CMPQ SI, $0x00000080
+	JB   tail
+
+	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
 tail:
+	// The last vector.
 	VMOVDQU Y2, (AX)(DI*4)
-	JMP     return
+	VZEROUPPER
+	RET
 
 short:
 	CMPQ     SI, $0x04
-	JB       short8
+	JB       under4
 	VPAND    (DX), X0, X2
 	VMOVDQU  (CX), X3
 	VPSRAVD  X2, X3, X2
@@ -4685,11 +5162,12 @@ short:
 	VPSRAVD  X0, X1, X0
 	VMOVDQU  X0, (AX)(SI*4)
 	VMOVDQU  X2, (AX)
-	JMP      return
+	VZEROUPPER
+	RET
 
-short8:
+under4:
 	CMPQ     SI, $0x02
-	JB       short9
+	JB       under2
 	VMOVQ    (DX), X2
 	VPAND    X2, X0, X2
 	VMOVQ    (CX), X3
@@ -4711,11 +5189,12 @@ short8:
 	VPSRAVD  X0, X1, X0
 	VMOVQ    X0, (AX)(SI*4)
 	VMOVQ    X2, (AX)
-	JMP      return
+	VZEROUPPER
+	RET
 
-short9:
+under2:
 	CMPQ     SI, $0x01
-	JB       short10
+	JB       under1
 	VMOVD    (DX), X2
 	VPAND    X2, X0, X2
 	VMOVD    (CX), X3
@@ -4726,10 +5205,10 @@ short9:
 	VPSLLVD  X0, X2, X1
 	VPSRAVD  X0, X1, X0
 	VMOVD    X0, (AX)
-	JMP      return
+	VZEROUPPER
+	RET
 
-short10:
-return:
+under1:
 	VZEROUPPER
 	RET
 
@@ -4766,10 +5245,10 @@ TEXT ·extractEachSigned64AVX2(SB), NOSPLIT, $0-41
 	VPXOR        Y3, Y6, Y3
 	VPSRLVQ      Y5, Y3, Y3
 	VPXOR        Y3, Y6, Y3
-	XORQ         R8, R8
+	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x40
-	JB           vectors
+	JB           cached
 	VPMOVZXDQ    (DX), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (CX), Y5
@@ -4794,9 +5273,10 @@ TEXT ·extractEachSigned64AVX2(SB), NOSPLIT, $0-41
 	TESTB        R10, R10
 	JZ           cached1
 	SUBQ         $0x10, R9
-	JB           done3
+	JB           streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPMOVZXDQ (DX)(R8*4), Y5
 	VPAND     Y5, Y0, Y5
 	VMOVDQU   (CX)(R8*8), Y6
@@ -4863,18 +5343,19 @@ loop2:
 	VMOVNTDQ  Y5, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       loop2
+	JAE       stream2
 
-done3:
+streamDone3:
 	ADDQ $0x10, R9
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x10, R9
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPMOVZXDQ (DX)(R8*4), Y5
 	VPAND     Y5, Y0, Y5
 	VMOVDQU   (CX)(R8*8), Y6
@@ -4941,14 +5422,15 @@ loop4:
 	VMOVDQU   Y5, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       loop4
+	JAE       vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x10, R9
 	SUBQ $0x04, R9
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPMOVZXDQ (DX)(R8*4), Y5
 	VPAND     Y5, Y0, Y5
 	VMOVDQU   (CX)(R8*8), Y6
@@ -4967,21 +5449,25 @@ loop6:
 	VMOVDQU   Y5, (AX)(R8*8)
 	ADDQ      $0x04, R8
 	SUBQ      $0x04, R9
-	JAE       loop6
+	JAE       vector6
 
-done7:
-	ADDQ    $0x04, R9
-	CMPQ    SI, $0x40
-	JB      tail
+vectorDone7:
+	ADDQ $0x04, R9
+	CMPQ SI, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
 tail:
+	// The last vector.
 	VMOVDQU Y3, (AX)(DI*8)
-	JMP     return
+	VZEROUPPER
+	RET
 
 short:
 	CMPQ      SI, $0x02
-	JB        short8
+	JB        under2
 	VPMOVZXDQ (DX), X3
 	VPAND     X3, X0, X3
 	VMOVDQU   (CX), X4
@@ -5015,30 +5501,301 @@ short:
 	VPXOR     X0, X1, X0
 	VMOVDQU   X0, (AX)(SI*8)
 	VMOVDQU   X3, (AX)
-	JMP       return
+	VZEROUPPER
+	RET
 
-short8:
-	CMPQ     SI, $0x01
-	JB       short9
-	VMOVD    (DX), X3
-	VPAND    X3, X0, X3
-	VMOVQ    (CX), X4
-	VPCMPGTQ X4, X1, X5
-	VPXOR    X4, X5, X4
-	VPSRLVQ  X3, X4, X3
-	VPXOR    X3, X5, X3
-	VMOVD    (BX), X4
-	VPAND    X4, X0, X0
-	VPSUBUSW X0, X2, X0
-	VPSLLVQ  X0, X3, X2
-	VPCMPGTQ X2, X1, X1
-	VPXOR    X2, X1, X2
-	VPSRLVQ  X0, X2, X0
-	VPXOR    X0, X1, X0
-	VMOVQ    X0, (AX)
-	JMP      return
+under2:
+	CMPQ      SI, $0x01
+	JB        under1
+	VMOVD     (DX), X3
+	VPMOVZXDQ X3, X3
+	VPAND     X3, X0, X3
+	VMOVQ     (CX), X4
+	VPCMPGTQ  X4, X1, X5
+	VPXOR     X4, X5, X4
+	VPSRLVQ   X3, X4, X3
+	VPXOR     X3, X5, X3
+	VMOVD     (BX), X4
+	VPMOVZXDQ X4, X4
+	VPAND     X4, X0, X0
+	VPSUBUSW  X0, X2, X0
+	VPSLLVQ   X0, X3, X2
+	VPCMPGTQ  X2, X1, X1
+	VPXOR     X2, X1, X2
+	VPSRLVQ   X0, X2, X0
+	VPXOR     X0, X1, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
 
-short9:
+under1:
+	VZEROUPPER
+	RET
+
+// func extractEachSigned8AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachSigned8AVX512(SB), NOSPLIT, $0-41
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         $-1, SI
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVL         $0x00000020, SI
+	VPBROADCASTD SI, Z0
+	MOVQ         n+32(FP), SI
+	CMPQ         SI, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	SHLQ       $0x02, SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K2
+	VMOVDQU8.Z (CX), K1, X1
+	VPMOVSXBD  X1, Z1
+	VMOVDQU8.Z (DX), K2, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX), K2, Z2
+	VPSUBUSW   Z2, Z0, Z0
+	VPSLLVD    Z0, Z1, Z1
+	VPSRAVD    Z0, Z1, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	SUBQ $0x40, SI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVSXBD  (CX)(DI*1), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, (AX)(DI*1)
+	VPMOVSXBD  16(CX)(DI*1), Z1
+	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 16(AX)(DI*1)
+	VPMOVSXBD  32(CX)(DI*1), Z1
+	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 32(AX)(DI*1)
+	VPMOVSXBD  48(CX)(DI*1), Z1
+	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, 48(AX)(DI*1)
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVSXBD  (CX)(DI*1), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDB    Z1, X1
+	VMOVDQU    X1, (AX)(DI*1)
+	ADDQ       $0x10, DI
+	SUBQ       $0x10, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R8
+	BZHIQ      SI, R8, R8
+	KMOVQ      R8, K1
+	SHLQ       $0x02, SI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	BZHIQ      SI, R8, R8
+	KMOVQ      R8, K2
+	VMOVDQU8.Z (CX)(DI*1), K1, X1
+	VPMOVSXBD  X1, Z1
+	VMOVDQU8.Z (DX)(DI*4), K2, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K2, Z2
+	VPSUBUSW   Z2, Z0, Z0
+	VPSLLVD    Z0, Z1, Z1
+	VPSRAVD    Z0, Z1, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)(DI*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachSigned16AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, n int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachSigned16AVX512(SB), NOSPLIT, $0-41
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         $-1, SI
+	MOVQ         $0x1111111111111111, SI
+	KMOVQ        SI, K1
+	MOVL         $0x00000020, SI
+	VPBROADCASTD SI, Z0
+	MOVQ         n+32(FP), SI
+	CMPQ         SI, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU16.Z (CX), K1, Y1
+	VPMOVSXWD   Y1, Z1
+	VMOVDQU8.Z  (DX), K2, Z2
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX), K2, Z2
+	VPSUBUSW    Z2, Z0, Z0
+	VPSLLVD     Z0, Z1, Z1
+	VPSRAVD     Z0, Z1, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	SUBQ $0x40, SI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVSXWD  (CX)(DI*2), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, (AX)(DI*2)
+	VPMOVSXWD  32(CX)(DI*2), Z1
+	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 32(AX)(DI*2)
+	VPMOVSXWD  64(CX)(DI*2), Z1
+	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 64(AX)(DI*2)
+	VPMOVSXWD  96(CX)(DI*2), Z1
+	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, 96(AX)(DI*2)
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVSXWD  (CX)(DI*2), Z1
+	VMOVDQU8.Z (DX)(DI*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(DI*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	VPMOVDW    Z1, Y1
+	VMOVDQU    Y1, (AX)(DI*2)
+	ADDQ       $0x10, DI
+	SUBQ       $0x10, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R8
+	BZHIQ       SI, R8, R8
+	KMOVQ       R8, K1
+	SHLQ        $0x02, SI
+	MOVQ        $-1, R8
+	MOVQ        $0x1111111111111111, R8
+	BZHIQ       SI, R8, R8
+	KMOVQ       R8, K2
+	VMOVDQU16.Z (CX)(DI*2), K1, Y1
+	VPMOVSXWD   Y1, Z1
+	VMOVDQU8.Z  (DX)(DI*4), K2, Z2
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX)(DI*4), K2, Z2
+	VPSUBUSW    Z2, Z0, Z0
+	VPSLLVD     Z0, Z1, Z1
+	VPSRAVD     Z0, Z1, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(DI*2)
+
 return:
 	VZEROUPPER
 	RET
@@ -5050,47 +5807,76 @@ TEXT ·extractEachSigned32AVX512(SB), NOSPLIT, $0-41
 	MOVQ         src+8(FP), CX
 	MOVQ         pos+16(FP), DX
 	MOVQ         width+24(FP), BX
+	MOVQ         $-1, SI
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVL         $0x00000020, SI
 	VPBROADCASTD SI, Z0
 	MOVQ         n+32(FP), SI
-	XORQ         DI, DI
-	CMPQ         SI, $0x00000100
-	JB           vectors
-	MOVQ         AX, R8
-	NEGQ         R8
-	ANDQ         $0x3f, R8
-	SHRQ         $0x02, R8
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, R9
-	BZHIQ        R8, R9, R9
-	KMOVQ        R9, K2
-	MOVQ         R8, R9
-	SHLQ         $0x02, R9
-	MOVQ         $0x1111111111111111, R10
-	BZHIQ        R9, R10, R10
-	KMOVQ        R10, K3
-	VMOVDQU32.Z  (CX)(DI*4), K2, Z1
-	VMOVDQU8.Z   (DX)(DI*4), K3, Z2
-	VPSRAVD      Z2, Z1, Z1
-	VMOVDQU8.Z   (BX)(DI*4), K3, Z2
-	VPSUBUSW     Z2, Z0, Z2
-	VPSLLVD      Z2, Z1, Z1
-	VPSRAVD      Z2, Z1, Z1
-	VMOVDQU32    Z1, K2, (AX)(DI*4)
-	ADDQ         R8, DI
-	SUBQ         R8, SI
+	CMPQ         SI, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU32.Z (CX), K1, Z1
+	VMOVDQU8.Z  (DX), K2, Z2
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX), K2, Z2
+	VPSUBUSW    Z2, Z0, Z0
+	VPSLLVD     Z0, Z1, Z1
+	VPSRAVD     Z0, Z1, Z0
+	VMOVDQU32   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	CMPQ SI, $0x00000100
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, R8
+	NEGQ        R8
+	ANDQ        $0x3f, R8
+	SHRQ        $0x02, R8
+	JZ          aligned
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K2
+	MOVQ        R8, R9
+	SHLQ        $0x02, R9
+	MOVQ        $-1, R10
+	MOVQ        $0x1111111111111111, R10
+	BZHIQ       R9, R10, R10
+	KMOVQ       R10, K3
+	VMOVDQU32.Z (CX), K2, Z1
+	VMOVDQU8.Z  (DX), K3, Z2
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX), K3, Z2
+	VPSUBUSW    Z2, Z0, Z2
+	VPSLLVD     Z2, Z1, Z1
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU32   Z1, K2, (AX)
+	ADDQ        R8, DI
+	SUBQ        R8, SI
 
 aligned:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
 	JZ    cached1
 	SUBQ  $0x40, SI
-	JB    done3
+	JB    streamDone3
 
-loop2:
-	VMOVDQU32  (CX)(DI*4), Z1
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX)(DI*4), K1, Z2
@@ -5098,7 +5884,7 @@ loop2:
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
 	VMOVNTDQ   Z1, (AX)(DI*4)
-	VMOVDQU32  64(CX)(DI*4), Z1
+	VMOVDQU64  64(CX)(DI*4), Z1
 	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
@@ -5106,7 +5892,7 @@ loop2:
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
 	VMOVNTDQ   Z1, 64(AX)(DI*4)
-	VMOVDQU32  128(CX)(DI*4), Z1
+	VMOVDQU64  128(CX)(DI*4), Z1
 	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
@@ -5114,7 +5900,7 @@ loop2:
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
 	VMOVNTDQ   Z1, 128(AX)(DI*4)
-	VMOVDQU32  192(CX)(DI*4), Z1
+	VMOVDQU64  192(CX)(DI*4), Z1
 	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
@@ -5124,80 +5910,85 @@ loop2:
 	VMOVNTDQ   Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        loop2
+	JAE        stream2
 
-done3:
+streamDone3:
 	ADDQ $0x40, SI
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x40, SI
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
-	VMOVDQU32  (CX)(DI*4), Z1
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX)(DI*4), K1, Z2
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	VMOVDQU32  Z1, (AX)(DI*4)
-	VMOVDQU32  64(CX)(DI*4), Z1
+	VMOVDQU64  Z1, (AX)(DI*4)
+	VMOVDQU64  64(CX)(DI*4), Z1
 	VMOVDQU8.Z 64(DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z 64(BX)(DI*4), K1, Z2
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	VMOVDQU32  Z1, 64(AX)(DI*4)
-	VMOVDQU32  128(CX)(DI*4), Z1
+	VMOVDQU64  Z1, 64(AX)(DI*4)
+	VMOVDQU64  128(CX)(DI*4), Z1
 	VMOVDQU8.Z 128(DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z 128(BX)(DI*4), K1, Z2
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	VMOVDQU32  Z1, 128(AX)(DI*4)
-	VMOVDQU32  192(CX)(DI*4), Z1
+	VMOVDQU64  Z1, 128(AX)(DI*4)
+	VMOVDQU64  192(CX)(DI*4), Z1
 	VMOVDQU8.Z 192(DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z 192(BX)(DI*4), K1, Z2
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	VMOVDQU32  Z1, 192(AX)(DI*4)
+	VMOVDQU64  Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        loop4
+	JAE        vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   done7
+	JB   vectorDone7
 
-loop6:
-	VMOVDQU32  (CX)(DI*4), Z1
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX)(DI*4), K1, Z2
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	VMOVDQU32  Z1, (AX)(DI*4)
+	VMOVDQU64  Z1, (AX)(DI*4)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        loop6
+	JAE        vector6
 
-done7:
-	ADDQ        $0x10, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
+vectorDone7:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R8
 	BZHIQ       SI, R8, R8
 	KMOVQ       R8, K1
 	SHLQ        $0x02, SI
+	MOVQ        $-1, R8
 	MOVQ        $0x1111111111111111, R8
 	BZHIQ       SI, R8, R8
 	KMOVQ       R8, K2
@@ -5228,40 +6019,66 @@ TEXT ·extractEachSigned64AVX512(SB), NOSPLIT, $0-41
 	MOVL         $0x000000ff, SI
 	VPBROADCASTQ SI, Z2
 	MOVQ         n+32(FP), SI
-	XORQ         DI, DI
-	CMPQ         SI, $0x00000080
-	JB           vectors
-	MOVQ         AX, R8
-	NEGQ         R8
-	ANDQ         $0x3f, R8
-	SHRQ         $0x03, R8
-	JZ           aligned
-	MOVQ         $0xffffffffffffffff, R9
-	BZHIQ        R8, R9, R9
-	KMOVQ        R9, K1
-	VMOVDQU32.Z  (DX)(DI*4), K1, Y3
-	VPMOVZXDQ    Y3, Z3
-	VPMINUB      Z3, Z0, Z3
-	VMOVDQU64.Z  (CX)(DI*8), K1, Z4
-	VPSRAVQ      Z3, Z4, Z3
-	VMOVDQU32.Z  (BX)(DI*4), K1, Y4
-	VPMOVZXDQ    Y4, Z4
-	VPANDQ       Z4, Z2, Z4
-	VPSUBUSW     Z4, Z1, Z4
-	VPSLLVQ      Z4, Z3, Z3
-	VPSRAVQ      Z4, Z3, Z3
-	VMOVDQU64    Z3, K1, (AX)(DI*8)
-	ADDQ         R8, DI
-	SUBQ         R8, SI
+	CMPQ         SI, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU32.Z (DX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPMINUB     Z3, Z0, Z0
+	VMOVDQU64.Z (CX), K1, Z3
+	VPSRAVQ     Z0, Z3, Z0
+	VMOVDQU32.Z (BX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPANDQ      Z3, Z2, Z2
+	VPSUBUSW    Z2, Z1, Z1
+	VPSLLVQ     Z1, Z0, Z0
+	VPSRAVQ     Z1, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL DI, DI
+	CMPQ SI, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, R8
+	NEGQ        R8
+	ANDQ        $0x3f, R8
+	SHRQ        $0x03, R8
+	JZ          aligned
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (DX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPMINUB     Z3, Z0, Z3
+	VMOVDQU64.Z (CX), K1, Z4
+	VPSRAVQ     Z3, Z4, Z3
+	VMOVDQU32.Z (BX), K1, Y4
+	VPMOVZXDQ   Y4, Z4
+	VPANDQ      Z4, Z2, Z4
+	VPSUBUSW    Z4, Z1, Z4
+	VPSLLVQ     Z4, Z3, Z3
+	VPSRAVQ     Z4, Z3, Z3
+	VMOVDQU64   Z3, K1, (AX)
+	ADDQ        R8, DI
+	SUBQ        R8, SI
 
 aligned:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
 	JZ    cached1
 	SUBQ  $0x20, SI
-	JB    done3
+	JB    streamDone3
 
-loop2:
+	// 4 vectors a turn, stored past the cache.
+stream2:
 	VPMOVZXDQ (DX)(DI*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(DI*8), Z4
@@ -5304,18 +6121,19 @@ loop2:
 	VMOVNTDQ  Z3, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       loop2
+	JAE       stream2
 
-done3:
+streamDone3:
 	ADDQ $0x20, SI
 	SFENCE
 
 cached1:
-vectors:
+cached:
 	SUBQ $0x20, SI
-	JB   done5
+	JB   vectorsDone5
 
-loop4:
+	// 4 vectors a turn.
+vectors4:
 	VPMOVZXDQ (DX)(DI*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(DI*8), Z4
@@ -5358,14 +6176,15 @@ loop4:
 	VMOVDQU64 Z3, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       loop4
+	JAE       vectors4
 
-done5:
+vectorsDone5:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   done7
+	JB   vectorDone7
 
-loop6:
+	// One vector a turn.
+vector6:
 	VPMOVZXDQ (DX)(DI*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(DI*8), Z4
@@ -5378,13 +6197,15 @@ loop6:
 	VMOVDQU64 Z3, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JAE       loop6
+	JAE       vector6
 
-done7:
-	ADDQ        $0x08, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
+vectorDone7:
+	ADDQ  $0x08, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R8
 	BZHIQ       SI, R8, R8
 	KMOVQ       R8, K1
 	VMOVDQU32.Z (DX)(DI*4), K1, Y3
@@ -5404,1221 +6225,12732 @@ return:
 	VZEROUPPER
 	RET
 
-// func pack32AVX2(dst unsafe.Pointer, base unsafe.Pointer, cols unsafe.Pointer, k int, lo int, hi int, stream bool)
-// Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·pack32AVX2(SB), NOSPLIT, $0-49
+// func extract8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
-	MOVQ         base+8(FP), CX
-	MOVQ         cols+16(FP), DX
-	MOVQ         lo+32(FP), BX
-	MOVQ         hi+40(FP), SI
-	MOVQ         k+24(FP), DI
-	SUBQ         BX, SI
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x20
+	JB           short
+	LEAQ         -32(DX), BX
+	VMOVDQU      (CX)(BX*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBB       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x00000200
+	JB           cached
+	VMOVDQU      (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBB       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SUBQ         SI, DI
 	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
 	JZ           cached1
-	LEAQ         (AX)(BX*4), R8
-	NEGQ         R8
-	ANDQ         $0x1f, R8
-	SHRQ         $0x02, R8
-	JZ           aligned
-	CMPQ         SI, R8
-	JBE          aligned
-	MOVQ         $-1, R9
-	BZHIQ        R8, R9, R9
-	VMOVD        R9, X0
-	VPBROADCASTD X0, Y0
-	VPAND        laneBits32<>+0(SB), Y0, Y0
-	VPCMPEQD     laneBits32<>+0(SB), Y0, Y0
-	TESTQ        CX, CX
-	JZ           zero2
-	VPMASKMOVD   (CX)(BX*4), Y0, Y1
-	JMP          start3
+	SUBQ         $0x00000080, DI
+	JB           streamDone3
 
-zero2:
-	VPXOR Y1, Y1, Y1
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU  (CX)(SI*1), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBB   Y3, Y6, Y6
+	VMOVNTDQ Y6, (AX)(SI*1)
+	VMOVDQU  32(CX)(SI*1), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBB   Y3, Y6, Y6
+	VMOVNTDQ Y6, 32(AX)(SI*1)
+	VMOVDQU  64(CX)(SI*1), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBB   Y3, Y6, Y6
+	VMOVNTDQ Y6, 64(AX)(SI*1)
+	VMOVDQU  96(CX)(SI*1), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBB   Y3, Y6, Y6
+	VMOVNTDQ Y6, 96(AX)(SI*1)
+	ADDQ     $0x00000080, SI
+	SUBQ     $0x00000080, DI
+	JAE      stream2
 
-start3:
-	TESTQ DI, DI
-	JZ    packed4
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-
-column5:
-	MOVQ         (R9), R11
-	VPBROADCASTD 16(R9), Y2
-	VPBROADCASTD 8(R9), Y3
-	VPSRLVD      Y3, Y2, Y4
-	VPMASKMOVD   (R11)(BX*4), Y0, Y5
-	VPAND        Y5, Y4, Y4
-	VPSLLVD      Y3, Y4, Y3
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y1, Y3, Y1
-	ADDQ         $0x18, R9
-	DECQ         R10
-	JNZ          column5
-
-packed4:
-	VPMASKMOVD Y1, Y0, (AX)(BX*4)
-	ADDQ       R8, BX
-	SUBQ       R8, SI
-
-aligned:
-	SUBQ $0x40, SI
-	JB   done7
-
-loop6:
-	TESTQ   CX, CX
-	JZ      zero8
-	VMOVDQU (CX)(BX*4), Y0
-	VMOVDQU 32(CX)(BX*4), Y1
-	VMOVDQU 64(CX)(BX*4), Y2
-	VMOVDQU 96(CX)(BX*4), Y3
-	VMOVDQU 128(CX)(BX*4), Y4
-	VMOVDQU 160(CX)(BX*4), Y5
-	VMOVDQU 192(CX)(BX*4), Y6
-	VMOVDQU 224(CX)(BX*4), Y7
-	JMP     start9
-
-zero8:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-
-start9:
-	TESTQ DI, DI
-	JZ    packed10
-	MOVQ  DX, R8
-	MOVQ  DI, R9
-
-column11:
-	MOVQ         (R8), R10
-	VPBROADCASTD 16(R8), Y8
-	VPBROADCASTD 8(R8), Y9
-	VPSRLVD      Y9, Y8, Y10
-	VPAND        (R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y0, Y8, Y0
-	VPOR         Y0, Y11, Y0
-	VPAND        32(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y1, Y8, Y1
-	VPOR         Y1, Y11, Y1
-	VPAND        64(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y2, Y8, Y2
-	VPOR         Y2, Y11, Y2
-	VPAND        96(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y3, Y8, Y3
-	VPOR         Y3, Y11, Y3
-	VPAND        128(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y4, Y8, Y4
-	VPOR         Y4, Y11, Y4
-	VPAND        160(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y5, Y8, Y5
-	VPOR         Y5, Y11, Y5
-	VPAND        192(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y6, Y8, Y6
-	VPOR         Y6, Y11, Y6
-	VPAND        224(R10)(BX*4), Y10, Y10
-	VPSLLVD      Y9, Y10, Y9
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y7, Y9, Y7
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column11
-
-packed10:
-	VMOVNTDQ Y0, (AX)(BX*4)
-	VMOVNTDQ Y1, 32(AX)(BX*4)
-	VMOVNTDQ Y2, 64(AX)(BX*4)
-	VMOVNTDQ Y3, 96(AX)(BX*4)
-	VMOVNTDQ Y4, 128(AX)(BX*4)
-	VMOVNTDQ Y5, 160(AX)(BX*4)
-	VMOVNTDQ Y6, 192(AX)(BX*4)
-	VMOVNTDQ Y7, 224(AX)(BX*4)
-	ADDQ     $0x40, BX
-	SUBQ     $0x40, SI
-	JAE      loop6
-
-done7:
-	ADDQ $0x40, SI
+streamDone3:
+	ADDQ $0x00000080, DI
 	SFENCE
 
 cached1:
-	SUBQ $0x40, SI
-	JB   done13
+cached:
+	SUBQ $0x00000080, DI
+	JB   vectorsDone5
 
-loop12:
-	TESTQ   CX, CX
-	JZ      zero14
-	VMOVDQU (CX)(BX*4), Y0
-	VMOVDQU 32(CX)(BX*4), Y1
-	VMOVDQU 64(CX)(BX*4), Y2
-	VMOVDQU 96(CX)(BX*4), Y3
-	VMOVDQU 128(CX)(BX*4), Y4
-	VMOVDQU 160(CX)(BX*4), Y5
-	VMOVDQU 192(CX)(BX*4), Y6
-	VMOVDQU 224(CX)(BX*4), Y7
-	JMP     start15
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU (CX)(SI*1), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBB  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*1)
+	VMOVDQU 32(CX)(SI*1), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBB  Y3, Y6, Y6
+	VMOVDQU Y6, 32(AX)(SI*1)
+	VMOVDQU 64(CX)(SI*1), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBB  Y3, Y6, Y6
+	VMOVDQU Y6, 64(AX)(SI*1)
+	VMOVDQU 96(CX)(SI*1), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBB  Y3, Y6, Y6
+	VMOVDQU Y6, 96(AX)(SI*1)
+	ADDQ    $0x00000080, SI
+	SUBQ    $0x00000080, DI
+	JAE     vectors4
 
-zero14:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
+vectorsDone5:
+	ADDQ $0x00000080, DI
+	SUBQ $0x20, DI
+	JB   vectorDone7
 
-start15:
-	TESTQ DI, DI
-	JZ    packed16
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+	// One vector a turn.
+vector6:
+	VMOVDQU (CX)(SI*1), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBB  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*1)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, DI
+	JAE     vector6
 
-column17:
-	MOVQ         (R8), R10
-	VPBROADCASTD 16(R8), Y8
-	VPBROADCASTD 8(R8), Y9
-	VPSRLVD      Y9, Y8, Y10
-	VPAND        (R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y0, Y8, Y0
-	VPOR         Y0, Y11, Y0
-	VPAND        32(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y1, Y8, Y1
-	VPOR         Y1, Y11, Y1
-	VPAND        64(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y2, Y8, Y2
-	VPOR         Y2, Y11, Y2
-	VPAND        96(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y3, Y8, Y3
-	VPOR         Y3, Y11, Y3
-	VPAND        128(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y4, Y8, Y4
-	VPOR         Y4, Y11, Y4
-	VPAND        160(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y5, Y8, Y5
-	VPOR         Y5, Y11, Y5
-	VPAND        192(R10)(BX*4), Y10, Y11
-	VPSLLVD      Y9, Y11, Y11
-	VPANDN       Y6, Y8, Y6
-	VPOR         Y6, Y11, Y6
-	VPAND        224(R10)(BX*4), Y10, Y10
-	VPSLLVD      Y9, Y10, Y9
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y7, Y9, Y7
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column17
+vectorDone7:
+	ADDQ $0x20, DI
+	CMPQ DX, $0x00000200
+	JB   tail
 
-packed16:
-	VMOVDQU Y0, (AX)(BX*4)
-	VMOVDQU Y1, 32(AX)(BX*4)
-	VMOVDQU Y2, 64(AX)(BX*4)
-	VMOVDQU Y3, 96(AX)(BX*4)
-	VMOVDQU Y4, 128(AX)(BX*4)
-	VMOVDQU Y5, 160(AX)(BX*4)
-	VMOVDQU Y6, 192(AX)(BX*4)
-	VMOVDQU Y7, 224(AX)(BX*4)
-	ADDQ    $0x40, BX
-	SUBQ    $0x40, SI
-	JAE     loop12
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
 
-done13:
-	ADDQ $0x40, SI
-	SUBQ $0x08, SI
-	JB   done19
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*1)
+	VZEROUPPER
+	RET
 
-loop18:
-	TESTQ   CX, CX
-	JZ      zero20
-	VMOVDQU (CX)(BX*4), Y0
-	JMP     start21
+short:
+	CMPQ    DX, $0x10
+	JB      under16
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -16(DX), DX
+	VMOVDQU (CX)(DX*1), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VMOVDQU X0, (AX)(DX*1)
+	VMOVDQU X4, (AX)
+	VZEROUPPER
+	RET
 
-zero20:
-	VPXOR Y0, Y0, Y0
+under16:
+	CMPQ    DX, $0x08
+	JB      under8
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -8(DX), DX
+	VMOVQ   (CX)(DX*1), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VMOVQ   X0, (AX)(DX*1)
+	VMOVQ   X4, (AX)
+	VZEROUPPER
+	RET
 
-start21:
-	TESTQ DI, DI
-	JZ    packed22
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+under8:
+	CMPQ    DX, $0x04
+	JB      under4
+	VMOVD   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -4(DX), DX
+	VMOVD   (CX)(DX*1), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VMOVD   X0, (AX)(DX*1)
+	VMOVD   X4, (AX)
+	VZEROUPPER
+	RET
 
-column23:
-	MOVQ         (R8), R10
-	VPBROADCASTD 16(R8), Y1
-	VPBROADCASTD 8(R8), Y2
-	VPSRLVD      Y2, Y1, Y3
-	VPAND        (R10)(BX*4), Y3, Y3
-	VPSLLVD      Y2, Y3, Y2
-	VPANDN       Y0, Y1, Y0
-	VPOR         Y0, Y2, Y0
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column23
+under4:
+	CMPQ    DX, $0x02
+	JB      under2
+	MOVWLZX (CX), BX
+	VMOVD   BX, X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -2(DX), DX
+	MOVWLZX (CX)(DX*1), CX
+	VMOVD   CX, X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VPEXTRW $0x00, X0, (AX)(DX*1)
+	VPEXTRW $0x00, X4, (AX)
+	VZEROUPPER
+	RET
 
-packed22:
-	VMOVDQU Y0, (AX)(BX*4)
-	ADDQ    $0x08, BX
-	SUBQ    $0x08, SI
-	JAE     loop18
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	MOVBLZX (CX), CX
+	VMOVD   CX, X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
 
-done19:
+under1:
+	VZEROUPPER
+	RET
+
+// func extract16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JB           short
+	LEAQ         -16(DX), BX
+	VMOVDQU      (CX)(BX*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBW       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x00000100
+	JB           cached
+	VMOVDQU      (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x01, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x40, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU  (CX)(SI*2), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBW   Y3, Y6, Y6
+	VMOVNTDQ Y6, (AX)(SI*2)
+	VMOVDQU  32(CX)(SI*2), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBW   Y3, Y6, Y6
+	VMOVNTDQ Y6, 32(AX)(SI*2)
+	VMOVDQU  64(CX)(SI*2), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBW   Y3, Y6, Y6
+	VMOVNTDQ Y6, 64(AX)(SI*2)
+	VMOVDQU  96(CX)(SI*2), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBW   Y3, Y6, Y6
+	VMOVNTDQ Y6, 96(AX)(SI*2)
+	ADDQ     $0x40, SI
+	SUBQ     $0x40, DI
+	JAE      stream2
+
+streamDone3:
+	ADDQ $0x40, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x40, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU (CX)(SI*2), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBW  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*2)
+	VMOVDQU 32(CX)(SI*2), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBW  Y3, Y6, Y6
+	VMOVDQU Y6, 32(AX)(SI*2)
+	VMOVDQU 64(CX)(SI*2), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBW  Y3, Y6, Y6
+	VMOVDQU Y6, 64(AX)(SI*2)
+	VMOVDQU 96(CX)(SI*2), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBW  Y3, Y6, Y6
+	VMOVDQU Y6, 96(AX)(SI*2)
+	ADDQ    $0x40, SI
+	SUBQ    $0x40, DI
+	JAE     vectors4
+
+vectorsDone5:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU (CX)(SI*2), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBW  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*2)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, DI
+	JAE     vector6
+
+vectorDone7:
+	ADDQ $0x10, DI
+	CMPQ DX, $0x00000100
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*2)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x08
+	JB      under8
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -8(DX), DX
+	VMOVDQU (CX)(DX*2), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VMOVDQU X0, (AX)(DX*2)
+	VMOVDQU X4, (AX)
+	VZEROUPPER
+	RET
+
+under8:
+	CMPQ    DX, $0x04
+	JB      under4
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -4(DX), DX
+	VMOVQ   (CX)(DX*2), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VMOVQ   X0, (AX)(DX*2)
+	VMOVQ   X4, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVD   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVD   (CX)(DX*2), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VMOVD   X0, (AX)(DX*2)
+	VMOVD   X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	MOVWLZX (CX), CX
+	VMOVD   CX, X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPEXTRW $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func extract32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JB           short
+	LEAQ         -8(DX), BX
+	VMOVDQU      (CX)(BX*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x00000080
+	JB           cached
+	VMOVDQU      (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x02, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x20, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU  (CX)(SI*4), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBD   Y3, Y6, Y6
+	VMOVNTDQ Y6, (AX)(SI*4)
+	VMOVDQU  32(CX)(SI*4), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBD   Y3, Y6, Y6
+	VMOVNTDQ Y6, 32(AX)(SI*4)
+	VMOVDQU  64(CX)(SI*4), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBD   Y3, Y6, Y6
+	VMOVNTDQ Y6, 64(AX)(SI*4)
+	VMOVDQU  96(CX)(SI*4), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBD   Y3, Y6, Y6
+	VMOVNTDQ Y6, 96(AX)(SI*4)
+	ADDQ     $0x20, SI
+	SUBQ     $0x20, DI
+	JAE      stream2
+
+streamDone3:
+	ADDQ $0x20, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU (CX)(SI*4), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBD  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*4)
+	VMOVDQU 32(CX)(SI*4), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBD  Y3, Y6, Y6
+	VMOVDQU Y6, 32(AX)(SI*4)
+	VMOVDQU 64(CX)(SI*4), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBD  Y3, Y6, Y6
+	VMOVDQU Y6, 64(AX)(SI*4)
+	VMOVDQU 96(CX)(SI*4), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBD  Y3, Y6, Y6
+	VMOVDQU Y6, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, DI
+	JAE     vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU (CX)(SI*4), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBD  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, DI
+	JAE     vector6
+
+vectorDone7:
+	ADDQ $0x08, DI
+	CMPQ DX, $0x00000080
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*4)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x04
+	JB      under4
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -4(DX), DX
+	VMOVDQU (CX)(DX*4), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VMOVDQU X0, (AX)(DX*4)
+	VMOVDQU X4, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVQ   (CX)(DX*4), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VMOVQ   X0, (AX)(DX*4)
+	VMOVQ   X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVD   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VMOVD   X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func extract64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VMOVDQU      (CX)(BX*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x40
+	JB           cached
+	VMOVDQU      (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x03, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x10, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU  (CX)(SI*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, (AX)(SI*8)
+	VMOVDQU  32(CX)(SI*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, 32(AX)(SI*8)
+	VMOVDQU  64(CX)(SI*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, 64(AX)(SI*8)
+	VMOVDQU  96(CX)(SI*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, 96(AX)(SI*8)
+	ADDQ     $0x10, SI
+	SUBQ     $0x10, DI
+	JAE      stream2
+
+streamDone3:
+	ADDQ $0x10, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x10, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU (CX)(SI*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*8)
+	VMOVDQU 32(CX)(SI*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, 32(AX)(SI*8)
+	VMOVDQU 64(CX)(SI*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, 64(AX)(SI*8)
+	VMOVDQU 96(CX)(SI*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, 96(AX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, DI
+	JAE     vectors4
+
+vectorsDone5:
+	ADDQ $0x10, DI
+	SUBQ $0x04, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU (CX)(SI*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, (AX)(SI*8)
+	ADDQ    $0x04, SI
+	SUBQ    $0x04, DI
+	JAE     vector6
+
+vectorDone7:
+	ADDQ $0x04, DI
+	CMPQ DX, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*8)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVDQU (CX)(DX*8), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VMOVDQU X0, (AX)(DX*8)
+	VMOVDQU X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VMOVQ   X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func extract8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·extract8AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x40
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, BX
+	BZHIQ      DX, BX, BX
+	KMOVQ      BX, K1
+	VMOVDQU8.Z (CX), K1, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBB     Z2, Z0, Z0
+	VMOVDQU8   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000400
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, SI
+	NEGQ       SI
+	ANDQ       $0x3f, SI
+	JZ         aligned
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX), K1, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU8   Z3, K1, (AX)
+	ADDQ       SI, BX
+	SUBQ       SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x00000100, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	SUBQ       $0x00000100, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x00000100, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x00000100, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*1)
+	ADDQ       $0x00000100, BX
+	SUBQ       $0x00000100, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x00000100, DX
+	SUBQ $0x40, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*1)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x40, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, SI
+	BZHIQ      DX, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX)(BX*1), K1, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBB     Z2, Z0, Z0
+	VMOVDQU8   Z0, K1, (AX)(BX*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extract16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·extract16AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x20
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU16.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VMOVDQU16   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000200
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, SI
+	NEGQ        SI
+	ANDQ        $0x3f, SI
+	SHRQ        $0x01, SI
+	JZ          aligned
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU16.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBW      Z2, Z3, Z3
+	VMOVDQU16   Z3, K1, (AX)
+	ADDQ        SI, BX
+	SUBQ        SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x00000080, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*2)
+	VMOVDQU64  64(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*2)
+	VMOVDQU64  128(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*2)
+	VMOVDQU64  192(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*2)
+	ADDQ       $0x00000080, BX
+	SUBQ       $0x00000080, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x00000080, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x00000080, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*2)
+	VMOVDQU64  64(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*2)
+	VMOVDQU64  128(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*2)
+	VMOVDQU64  192(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*2)
+	ADDQ       $0x00000080, BX
+	SUBQ       $0x00000080, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x00000080, DX
+	SUBQ $0x20, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*2)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x20, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU16.Z (CX)(BX*2), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VMOVDQU16   Z0, K1, (AX)(BX*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extract32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·extract32AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU32.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000100
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, SI
+	NEGQ        SI
+	ANDQ        $0x3f, SI
+	SHRQ        $0x02, SI
+	JZ          aligned
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU32.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGD  $0x6a, Z2, Z1, Z3
+	VPSUBD      Z2, Z3, Z3
+	VMOVDQU32   Z3, K1, (AX)
+	ADDQ        SI, BX
+	SUBQ        SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x40, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*4)
+	VMOVDQU64  64(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*4)
+	VMOVDQU64  128(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*4)
+	VMOVDQU64  192(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x40, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x40, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*4)
+	VMOVDQU64  64(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*4)
+	VMOVDQU64  128(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*4)
+	VMOVDQU64  192(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*4)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x10, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (CX)(BX*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)(BX*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extract64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·extract64AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU64.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, SI
+	NEGQ        SI
+	ANDQ        $0x3f, SI
+	SHRQ        $0x03, SI
+	JZ          aligned
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU64.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBQ      Z2, Z3, Z3
+	VMOVDQU64   Z3, K1, (AX)
+	ADDQ        SI, BX
+	SUBQ        SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x20, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*8)
+	VMOVDQU64  64(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*8)
+	VMOVDQU64  128(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*8)
+	VMOVDQU64  192(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x20, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	VMOVDQU64  64(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*8)
+	VMOVDQU64  128(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*8)
+	VMOVDQU64  192(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU64.Z (CX)(BX*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(BX*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack8To16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack8To16AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JB           short
+	LEAQ         -16(DX), BX
+	VPMOVZXBW    (CX)(BX*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBW       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x00000100
+	JB           cached
+	VPMOVZXBW    (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x01, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x40, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXBW (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVNTDQ  Y6, (AX)(SI*2)
+	VPMOVZXBW 16(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 32(AX)(SI*2)
+	VPMOVZXBW 32(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 64(AX)(SI*2)
+	VPMOVZXBW 48(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 96(AX)(SI*2)
+	ADDQ      $0x40, SI
+	SUBQ      $0x40, DI
+	JAE       stream2
+
+streamDone3:
+	ADDQ $0x40, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x40, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXBW (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*2)
+	VPMOVZXBW 16(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVDQU   Y6, 32(AX)(SI*2)
+	VPMOVZXBW 32(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVDQU   Y6, 64(AX)(SI*2)
+	VPMOVZXBW 48(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVDQU   Y6, 96(AX)(SI*2)
+	ADDQ      $0x40, SI
+	SUBQ      $0x40, DI
+	JAE       vectors4
+
+vectorsDone5:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXBW (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBW    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*2)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       vector6
+
+vectorDone7:
+	ADDQ $0x10, DI
+	CMPQ DX, $0x00000100
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*2)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      DX, $0x08
+	JB        under8
+	VPMOVZXBW (CX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBW    X3, X4, X4
+	LEAQ      -8(DX), DX
+	VPMOVZXBW (CX)(DX*1), X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VMOVDQU   X0, (AX)(DX*2)
+	VMOVDQU   X4, (AX)
+	VZEROUPPER
+	RET
+
+under8:
+	CMPQ      DX, $0x04
+	JB        under4
+	VMOVD     (CX), X4
+	VPMOVZXBW X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBW    X3, X4, X4
+	LEAQ      -4(DX), DX
+	VMOVD     (CX)(DX*1), X5
+	VPMOVZXBW X5, X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VMOVQ     X0, (AX)(DX*2)
+	VMOVQ     X4, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ      DX, $0x02
+	JB        under2
+	MOVWLZX   (CX), BX
+	VMOVD     BX, X4
+	VPMOVZXBW X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBW    X3, X4, X4
+	LEAQ      -2(DX), DX
+	MOVWLZX   (CX)(DX*1), CX
+	VMOVD     CX, X5
+	VPMOVZXBW X5, X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VMOVD     X0, (AX)(DX*2)
+	VMOVD     X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      DX, $0x01
+	JB        under1
+	MOVBLZX   (CX), CX
+	VMOVD     CX, X4
+	VPMOVZXBW X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VPEXTRW   $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack8To32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack8To32AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JB           short
+	LEAQ         -8(DX), BX
+	VPMOVZXBD    (CX)(BX*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x00000080
+	JB           cached
+	VPMOVZXBD    (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x02, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x20, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXBD (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, (AX)(SI*4)
+	VPMOVZXBD 8(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 32(AX)(SI*4)
+	VPMOVZXBD 16(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 64(AX)(SI*4)
+	VPMOVZXBD 24(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 96(AX)(SI*4)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, DI
+	JAE       stream2
+
+streamDone3:
+	ADDQ $0x20, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXBD (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*4)
+	VPMOVZXBD 8(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, 32(AX)(SI*4)
+	VPMOVZXBD 16(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, 64(AX)(SI*4)
+	VPMOVZXBD 24(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, 96(AX)(SI*4)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, DI
+	JAE       vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXBD (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*4)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, DI
+	JAE       vector6
+
+vectorDone7:
+	ADDQ $0x08, DI
+	CMPQ DX, $0x00000080
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*4)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      DX, $0x04
+	JB        under4
+	VPMOVZXBD (CX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -4(DX), DX
+	VPMOVZXBD (CX)(DX*1), X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVDQU   X0, (AX)(DX*4)
+	VMOVDQU   X4, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ      DX, $0x02
+	JB        under2
+	MOVWLZX   (CX), BX
+	VMOVD     BX, X4
+	VPMOVZXBD X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -2(DX), DX
+	MOVWLZX   (CX)(DX*1), CX
+	VMOVD     CX, X5
+	VPMOVZXBD X5, X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVQ     X0, (AX)(DX*4)
+	VMOVQ     X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      DX, $0x01
+	JB        under1
+	MOVBLZX   (CX), CX
+	VMOVD     CX, X4
+	VPMOVZXBD X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVD     X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack8To64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack8To64AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VPMOVZXBQ    (CX)(BX*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x40
+	JB           cached
+	VPMOVZXBQ    (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x03, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x10, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXBQ (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, (AX)(SI*8)
+	VPMOVZXBQ 4(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 32(AX)(SI*8)
+	VPMOVZXBQ 8(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 64(AX)(SI*8)
+	VPMOVZXBQ 12(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       stream2
+
+streamDone3:
+	ADDQ $0x10, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x10, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXBQ (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*8)
+	VPMOVZXBQ 4(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 32(AX)(SI*8)
+	VPMOVZXBQ 8(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 64(AX)(SI*8)
+	VPMOVZXBQ 12(CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       vectors4
+
+vectorsDone5:
+	ADDQ $0x10, DI
+	SUBQ $0x04, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXBQ (CX)(SI*1), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*8)
+	ADDQ      $0x04, SI
+	SUBQ      $0x04, DI
+	JAE       vector6
+
+vectorDone7:
+	ADDQ $0x04, DI
+	CMPQ DX, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*8)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      DX, $0x02
+	JB        under2
+	VPMOVZXBQ (CX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBQ    X3, X4, X4
+	LEAQ      -2(DX), DX
+	VPMOVZXBQ (CX)(DX*1), X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVDQU   X0, (AX)(DX*8)
+	VMOVDQU   X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      DX, $0x01
+	JB        under1
+	MOVBLZX   (CX), CX
+	VMOVD     CX, X4
+	VPMOVZXBQ X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack16To8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·unpack16To8AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JB           short
+	LEAQ         -16(DX), BX
+	VMOVDQU      (CX)(BX*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBW       Y3, Y4, Y4
+	XORL         SI, SI
+	SUBQ         $0x40, DX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, (AX)(SI*1)
+	VMOVDQU      32(CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 16(AX)(SI*1)
+	VMOVDQU      64(CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 32(AX)(SI*1)
+	VMOVDQU      96(CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 48(AX)(SI*1)
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, DX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU      (CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, (AX)(SI*1)
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, DX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x10, DX
+
+	// The last vector.
+	VPSHUFB      narrow16To8<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(BX*1)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x08
+	JB      under8
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -8(DX), DX
+	VMOVDQU (CX)(DX*2), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VMOVQ   X0, (AX)(DX*1)
+	VPSHUFB narrow16To8<>+0(SB), X4, X0
+	VMOVQ   X0, (AX)
+	VZEROUPPER
+	RET
+
+under8:
+	CMPQ    DX, $0x04
+	JB      under4
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -4(DX), DX
+	VMOVQ   (CX)(DX*2), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VMOVD   X0, (AX)(DX*1)
+	VPSHUFB narrow16To8<>+0(SB), X4, X0
+	VMOVD   X0, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVD   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVD   (CX)(DX*2), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (AX)(DX*1)
+	VPSHUFB narrow16To8<>+0(SB), X4, X0
+	VPEXTRW $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	MOVWLZX (CX), CX
+	VMOVD   CX, X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack16To32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack16To32AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JB           short
+	LEAQ         -8(DX), BX
+	VPMOVZXWD    (CX)(BX*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x00000080
+	JB           cached
+	VPMOVZXWD    (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x02, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x20, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXWD (CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, (AX)(SI*4)
+	VPMOVZXWD 16(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 32(AX)(SI*4)
+	VPMOVZXWD 32(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 64(AX)(SI*4)
+	VPMOVZXWD 48(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 96(AX)(SI*4)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, DI
+	JAE       stream2
+
+streamDone3:
+	ADDQ $0x20, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXWD (CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*4)
+	VPMOVZXWD 16(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, 32(AX)(SI*4)
+	VPMOVZXWD 32(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, 64(AX)(SI*4)
+	VPMOVZXWD 48(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, 96(AX)(SI*4)
+	ADDQ      $0x20, SI
+	SUBQ      $0x20, DI
+	JAE       vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXWD (CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBD    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*4)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, DI
+	JAE       vector6
+
+vectorDone7:
+	ADDQ $0x08, DI
+	CMPQ DX, $0x00000080
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*4)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      DX, $0x04
+	JB        under4
+	VPMOVZXWD (CX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -4(DX), DX
+	VPMOVZXWD (CX)(DX*2), X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVDQU   X0, (AX)(DX*4)
+	VMOVDQU   X4, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ      DX, $0x02
+	JB        under2
+	VMOVD     (CX), X4
+	VPMOVZXWD X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -2(DX), DX
+	VMOVD     (CX)(DX*2), X5
+	VPMOVZXWD X5, X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVQ     X0, (AX)(DX*4)
+	VMOVQ     X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      DX, $0x01
+	JB        under1
+	MOVWLZX   (CX), CX
+	VMOVD     CX, X4
+	VPMOVZXWD X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVD     X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack16To64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack16To64AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VPMOVZXWQ    (CX)(BX*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x40
+	JB           cached
+	VPMOVZXWQ    (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x03, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x10, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXWQ (CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, (AX)(SI*8)
+	VPMOVZXWQ 8(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 32(AX)(SI*8)
+	VPMOVZXWQ 16(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 64(AX)(SI*8)
+	VPMOVZXWQ 24(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       stream2
+
+streamDone3:
+	ADDQ $0x10, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x10, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXWQ (CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*8)
+	VPMOVZXWQ 8(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 32(AX)(SI*8)
+	VPMOVZXWQ 16(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 64(AX)(SI*8)
+	VPMOVZXWQ 24(CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       vectors4
+
+vectorsDone5:
+	ADDQ $0x10, DI
+	SUBQ $0x04, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXWQ (CX)(SI*2), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*8)
+	ADDQ      $0x04, SI
+	SUBQ      $0x04, DI
+	JAE       vector6
+
+vectorDone7:
+	ADDQ $0x04, DI
+	CMPQ DX, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*8)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      DX, $0x02
+	JB        under2
+	VPMOVZXWQ (CX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBQ    X3, X4, X4
+	LEAQ      -2(DX), DX
+	VPMOVZXWQ (CX)(DX*2), X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVDQU   X0, (AX)(DX*8)
+	VMOVDQU   X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      DX, $0x01
+	JB        under1
+	MOVWLZX   (CX), CX
+	VMOVD     CX, X4
+	VPMOVZXWQ X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack32To8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·unpack32To8AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JB           short
+	LEAQ         -8(DX), BX
+	VMOVDQU      (CX)(BX*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         SI, SI
+	SUBQ         $0x20, DX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, (AX)(SI*1)
+	VMOVDQU      32(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, 8(AX)(SI*1)
+	VMOVDQU      64(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, 16(AX)(SI*1)
+	VMOVDQU      96(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, 24(AX)(SI*1)
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, DX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU      (CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, (AX)(SI*1)
 	ADDQ         $0x08, SI
-	TESTQ        SI, SI
-	JZ           return
-	MOVQ         $-1, R8
-	BZHIQ        SI, R8, R8
+	SUBQ         $0x08, DX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x08, DX
+
+	// The last vector.
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(BX*1)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x04
+	JB      under4
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -4(DX), DX
+	VMOVDQU (CX)(DX*4), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To8<>+0(SB), X0, X0
+	VMOVD   X0, (AX)(DX*1)
+	VPSHUFB narrow32To8<>+0(SB), X4, X0
+	VMOVD   X0, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVQ   (CX)(DX*4), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To8<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (AX)(DX*1)
+	VPSHUFB narrow32To8<>+0(SB), X4, X0
+	VPEXTRW $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVD   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To8<>+0(SB), X0, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack32To16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·unpack32To16AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JB           short
+	LEAQ         -8(DX), BX
+	VMOVDQU      (CX)(BX*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         SI, SI
+	SUBQ         $0x20, DX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, (AX)(SI*2)
+	VMOVDQU      32(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 16(AX)(SI*2)
+	VMOVDQU      64(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 32(AX)(SI*2)
+	VMOVDQU      96(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 48(AX)(SI*2)
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, DX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU      (CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, (AX)(SI*2)
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, DX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x08, DX
+
+	// The last vector.
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(BX*2)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x04
+	JB      under4
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -4(DX), DX
+	VMOVDQU (CX)(DX*4), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To16<>+0(SB), X0, X0
+	VMOVQ   X0, (AX)(DX*2)
+	VPSHUFB narrow32To16<>+0(SB), X4, X0
+	VMOVQ   X0, (AX)
+	VZEROUPPER
+	RET
+
+under4:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVQ   (CX)(DX*4), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To16<>+0(SB), X0, X0
+	VMOVD   X0, (AX)(DX*2)
+	VPSHUFB narrow32To16<>+0(SB), X4, X0
+	VMOVD   X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVD   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To16<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack32To64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack32To64AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VPMOVZXDQ    (CX)(BX*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	MOVQ         DX, DI
+	CMPQ         DX, $0x40
+	JB           cached
+	VPMOVZXDQ    (CX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         AX, SI
+	NEGQ         SI
+	ANDQ         $0x1f, SI
+	SHRQ         $0x03, SI
+	SUBQ         SI, DI
+	MOVB         stream+48(FP), R8
+	TESTB        R8, R8
+	JZ           cached1
+	SUBQ         $0x10, DI
+	JB           streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXDQ (CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, (AX)(SI*8)
+	VPMOVZXDQ 16(CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 32(AX)(SI*8)
+	VPMOVZXDQ 32(CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 64(AX)(SI*8)
+	VPMOVZXDQ 48(CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVNTDQ  Y6, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       stream2
+
+streamDone3:
+	ADDQ $0x10, DI
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x10, DI
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXDQ (CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*8)
+	VPMOVZXDQ 16(CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 32(AX)(SI*8)
+	VPMOVZXDQ 32(CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 64(AX)(SI*8)
+	VPMOVZXDQ 48(CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, DI
+	JAE       vectors4
+
+vectorsDone5:
+	ADDQ $0x10, DI
+	SUBQ $0x04, DI
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXDQ (CX)(SI*4), Y6
+	VPSLLVQ   Y0, Y6, Y6
+	VPSRLVQ   Y1, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VPXOR     Y3, Y6, Y6
+	VPSUBQ    Y3, Y6, Y6
+	VMOVDQU   Y6, (AX)(SI*8)
+	ADDQ      $0x04, SI
+	SUBQ      $0x04, DI
+	JAE       vector6
+
+vectorDone7:
+	ADDQ $0x04, DI
+	CMPQ DX, $0x40
+	JB   tail
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (AX)
+
+tail:
+	// The last vector.
+	VMOVDQU Y4, (AX)(BX*8)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ      DX, $0x02
+	JB        under2
+	VPMOVZXDQ (CX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBQ    X3, X4, X4
+	LEAQ      -2(DX), DX
+	VPMOVZXDQ (CX)(DX*4), X5
+	VPSLLVQ   X0, X5, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVDQU   X0, (AX)(DX*8)
+	VMOVDQU   X4, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ      DX, $0x01
+	JB        under1
+	VMOVD     (CX), X4
+	VPMOVZXDQ X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVQ     X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack64To8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·unpack64To8AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VMOVDQU      (CX)(BX*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	SUBQ         $0x10, DX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVD        X5, (AX)(SI*1)
+	VMOVDQU      32(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVD        X5, 4(AX)(SI*1)
+	VMOVDQU      64(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVD        X5, 8(AX)(SI*1)
+	VMOVDQU      96(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVD        X5, 12(AX)(SI*1)
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, DX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVD        X5, (AX)(SI*1)
+	ADDQ         $0x04, SI
+	SUBQ         $0x04, DX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x04, DX
+
+	// The last vector.
+	VPSHUFB      narrow64To8<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVD        X0, (AX)(BX*1)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVDQU (CX)(DX*8), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To8<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (AX)(DX*1)
+	VPSHUFB narrow64To8<>+0(SB), X4, X0
+	VPEXTRW $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To8<>+0(SB), X0, X0
+	VPEXTRB $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack64To16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·unpack64To16AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VMOVDQU      (CX)(BX*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	SUBQ         $0x10, DX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, (AX)(SI*2)
+	VMOVDQU      32(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, 8(AX)(SI*2)
+	VMOVDQU      64(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, 16(AX)(SI*2)
+	VMOVDQU      96(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, 24(AX)(SI*2)
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, DX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVQ        X5, (AX)(SI*2)
+	ADDQ         $0x04, SI
+	SUBQ         $0x04, DX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x04, DX
+
+	// The last vector.
+	VPSHUFB      narrow64To16<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(BX*2)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVDQU (CX)(DX*8), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To16<>+0(SB), X0, X0
+	VMOVD   X0, (AX)(DX*2)
+	VPSHUFB narrow64To16<>+0(SB), X4, X0
+	VMOVD   X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To16<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack64To32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, CMOV
+TEXT ·unpack64To32AVX2(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	TESTQ        DX, DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         BX, BX
+	MOVQ         shift+24(FP), DX
+	NEGQ         DX
+	CMOVQLT      BX, DX
+	VMOVQ        DX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+32(FP), Y2
+	VPBROADCASTQ sign+40(FP), Y3
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x04
+	JB           short
+	LEAQ         -4(DX), BX
+	VMOVDQU      (CX)(BX*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         SI, SI
+	SUBQ         $0x10, DX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, (AX)(SI*4)
+	VMOVDQU      32(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 16(AX)(SI*4)
+	VMOVDQU      64(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 32(AX)(SI*4)
+	VMOVDQU      96(CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, 48(AX)(SI*4)
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, DX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X6
+	VPOR         X6, X5, X5
+	VMOVDQU      X5, (AX)(SI*4)
+	ADDQ         $0x04, SI
+	SUBQ         $0x04, DX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ $0x04, DX
+
+	// The last vector.
+	VPSHUFB      narrow64To32<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(BX*4)
+	VZEROUPPER
+	RET
+
+short:
+	CMPQ    DX, $0x02
+	JB      under2
+	VMOVDQU (CX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(DX), DX
+	VMOVDQU (CX)(DX*8), X5
+	VPSLLVQ X0, X5, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To32<>+0(SB), X0, X0
+	VMOVQ   X0, (AX)(DX*4)
+	VPSHUFB narrow64To32<>+0(SB), X4, X0
+	VMOVQ   X0, (AX)
+	VZEROUPPER
+	RET
+
+under2:
+	CMPQ    DX, $0x01
+	JB      under1
+	VMOVQ   (CX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To32<>+0(SB), X0, X0
+	VMOVD   X0, (AX)
+	VZEROUPPER
+	RET
+
+under1:
+	VZEROUPPER
+	RET
+
+// func unpack8To16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack8To16AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x20
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, BX
+	BZHIQ      DX, BX, BX
+	KMOVQ      BX, K1
+	VMOVDQU8.Z (CX), K1, Y3
+	VPMOVZXBW  Y3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBW     Z2, Z0, Z0
+	VMOVDQU16  Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000200
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, SI
+	NEGQ       SI
+	ANDQ       $0x3f, SI
+	SHRQ       $0x01, SI
+	JZ         aligned
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX), K1, Y3
+	VPMOVZXBW  Y3, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU16  Z3, K1, (AX)
+	ADDQ       SI, BX
+	SUBQ       SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x00000080, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXBW  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*2)
+	VPMOVZXBW  32(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*2)
+	VPMOVZXBW  64(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*2)
+	VPMOVZXBW  96(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*2)
+	ADDQ       $0x00000080, BX
+	SUBQ       $0x00000080, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x00000080, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x00000080, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXBW  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*2)
+	VPMOVZXBW  32(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*2)
+	VPMOVZXBW  64(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*2)
+	VPMOVZXBW  96(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*2)
+	ADDQ       $0x00000080, BX
+	SUBQ       $0x00000080, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x00000080, DX
+	SUBQ $0x20, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXBW  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*2)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x20, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, SI
+	BZHIQ      DX, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX)(BX*1), K1, Y3
+	VPMOVZXBW  Y3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBW     Z2, Z0, Z0
+	VMOVDQU16  Z0, K1, (AX)(BX*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack8To32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack8To32AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, BX
+	BZHIQ      DX, BX, BX
+	KMOVQ      BX, K1
+	VMOVDQU8.Z (CX), K1, X3
+	VPMOVZXBD  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGD $0x6a, Z2, Z1, Z0
+	VPSUBD     Z2, Z0, Z0
+	VMOVDQU32  Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000100
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, SI
+	NEGQ       SI
+	ANDQ       $0x3f, SI
+	SHRQ       $0x02, SI
+	JZ         aligned
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX), K1, X3
+	VPMOVZXBD  X3, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU32  Z3, K1, (AX)
+	ADDQ       SI, BX
+	SUBQ       SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x40, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXBD  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*4)
+	VPMOVZXBD  16(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*4)
+	VPMOVZXBD  32(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*4)
+	VPMOVZXBD  48(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x40, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x40, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXBD  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*4)
+	VPMOVZXBD  16(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*4)
+	VPMOVZXBD  32(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*4)
+	VPMOVZXBD  48(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXBD  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*4)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x10, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, SI
+	BZHIQ      DX, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX)(BX*1), K1, X3
+	VPMOVZXBD  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGD $0x6a, Z2, Z1, Z0
+	VPSUBD     Z2, Z0, Z0
+	VMOVDQU32  Z0, K1, (AX)(BX*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack8To64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack8To64AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ       $-1, BX
+	BZHIQ      DX, BX, BX
+	KMOVQ      BX, K1
+	VMOVDQU8.Z (CX), K1, X3
+	VPMOVZXBQ  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBQ     Z2, Z0, Z0
+	VMOVDQU64  Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ       AX, SI
+	NEGQ       SI
+	ANDQ       $0x3f, SI
+	SHRQ       $0x03, SI
+	JZ         aligned
+	MOVQ       $-1, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K1
+	VMOVDQU8.Z (CX), K1, X3
+	VPMOVZXBQ  X3, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, K1, (AX)
+	ADDQ       SI, BX
+	SUBQ       SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x20, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXBQ  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*8)
+	VPMOVZXBQ  8(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*8)
+	VPMOVZXBQ  16(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*8)
+	VPMOVZXBQ  24(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x20, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXBQ  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	VPMOVZXBQ  8(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*8)
+	VPMOVZXBQ  16(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*8)
+	VPMOVZXBQ  24(CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXBQ  (CX)(BX*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       $-1, SI
+	BZHIQ      DX, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX)(BX*1), K1, X3
+	VPMOVZXBQ  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBQ     Z2, Z0, Z0
+	VMOVDQU64  Z0, K1, (AX)(BX*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack16To8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·unpack16To8AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x20
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU16.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VPMOVWB     Z0, Y0
+	VMOVDQU8    Y0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	SUBQ $0x00000080, DX
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VPMOVWB    Z3, Y3
+	VMOVDQU    Y3, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VPMOVWB    Z3, Y3
+	VMOVDQU    Y3, 32(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VPMOVWB    Z3, Y3
+	VMOVDQU    Y3, 64(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VPMOVWB    Z3, Y3
+	VMOVDQU    Y3, 96(AX)(BX*1)
+	ADDQ       $0x00000080, BX
+	SUBQ       $0x00000080, DX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x00000080, DX
+	SUBQ $0x20, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VPMOVWB    Z3, Y3
+	VMOVDQU    Y3, (AX)(BX*1)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x20, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU16.Z (CX)(BX*2), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VPMOVWB     Z0, Y0
+	VMOVDQU8    Y0, K1, (AX)(BX*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack16To32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack16To32AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU16.Z (CX), K1, Y3
+	VPMOVZXWD   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000100
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, SI
+	NEGQ        SI
+	ANDQ        $0x3f, SI
+	SHRQ        $0x02, SI
+	JZ          aligned
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU16.Z (CX), K1, Y3
+	VPMOVZXWD   Y3, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGD  $0x6a, Z2, Z1, Z3
+	VPSUBD      Z2, Z3, Z3
+	VMOVDQU32   Z3, K1, (AX)
+	ADDQ        SI, BX
+	SUBQ        SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x40, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXWD  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*4)
+	VPMOVZXWD  32(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*4)
+	VPMOVZXWD  64(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*4)
+	VPMOVZXWD  96(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x40, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x40, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXWD  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*4)
+	VPMOVZXWD  32(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*4)
+	VPMOVZXWD  64(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*4)
+	VPMOVZXWD  96(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*4)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXWD  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*4)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x10, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU16.Z (CX)(BX*2), K1, Y3
+	VPMOVZXWD   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)(BX*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack16To64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack16To64AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU16.Z (CX), K1, X3
+	VPMOVZXWQ   X3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, SI
+	NEGQ        SI
+	ANDQ        $0x3f, SI
+	SHRQ        $0x03, SI
+	JZ          aligned
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU16.Z (CX), K1, X3
+	VPMOVZXWQ   X3, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBQ      Z2, Z3, Z3
+	VMOVDQU64   Z3, K1, (AX)
+	ADDQ        SI, BX
+	SUBQ        SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x20, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXWQ  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*8)
+	VPMOVZXWQ  16(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*8)
+	VPMOVZXWQ  32(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*8)
+	VPMOVZXWQ  48(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x20, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXWQ  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	VPMOVZXWQ  16(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*8)
+	VPMOVZXWQ  32(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*8)
+	VPMOVZXWQ  48(CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXWQ  (CX)(BX*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU16.Z (CX)(BX*2), K1, X3
+	VPMOVZXWQ   X3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(BX*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack32To8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·unpack32To8AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU32.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDB     Z0, X0
+	VMOVDQU8    X0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	SUBQ $0x40, DX
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDB    Z3, X3
+	VMOVDQU    X3, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDB    Z3, X3
+	VMOVDQU    X3, 16(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDB    Z3, X3
+	VMOVDQU    X3, 32(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDB    Z3, X3
+	VMOVDQU    X3, 48(AX)(BX*1)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDB    Z3, X3
+	VMOVDQU    X3, (AX)(BX*1)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, DX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (CX)(BX*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDB     Z0, X0
+	VMOVDQU8    X0, K1, (AX)(BX*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack32To16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·unpack32To16AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x10
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU32.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	SUBQ $0x40, DX
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDW    Z3, Y3
+	VMOVDQU    Y3, (AX)(BX*2)
+	VMOVDQU64  64(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDW    Z3, Y3
+	VMOVDQU    Y3, 32(AX)(BX*2)
+	VMOVDQU64  128(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDW    Z3, Y3
+	VMOVDQU    Y3, 64(AX)(BX*2)
+	VMOVDQU64  192(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDW    Z3, Y3
+	VMOVDQU    Y3, 96(AX)(BX*2)
+	ADDQ       $0x40, BX
+	SUBQ       $0x40, DX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DX
+	SUBQ $0x10, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDW    Z3, Y3
+	VMOVDQU    Y3, (AX)(BX*2)
+	ADDQ       $0x10, BX
+	SUBQ       $0x10, DX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (CX)(BX*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(BX*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack32To64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack32To64AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU32.Z (CX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	CMPQ DX, $0x00000080
+	JB   cached
+
+	// The lanes before the first that is aligned.
+	MOVQ        AX, SI
+	NEGQ        SI
+	ANDQ        $0x3f, SI
+	SHRQ        $0x03, SI
+	JZ          aligned
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU32.Z (CX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBQ      Z2, Z3, Z3
+	VMOVDQU64   Z3, K1, (AX)
+	ADDQ        SI, BX
+	SUBQ        SI, DX
+
+aligned:
+	MOVB  stream+48(FP), SI
+	TESTB SI, SI
+	JZ    cached1
+	SUBQ  $0x20, DX
+	JB    streamDone3
+
+	// 4 vectors a turn, stored past the cache.
+stream2:
+	VPMOVZXDQ  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (AX)(BX*8)
+	VPMOVZXDQ  32(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(AX)(BX*8)
+	VPMOVZXDQ  64(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(AX)(BX*8)
+	VPMOVZXDQ  96(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        stream2
+
+streamDone3:
+	ADDQ $0x20, DX
+	SFENCE
+
+cached1:
+cached:
+	SUBQ $0x20, DX
+	JB   vectorsDone5
+
+	// 4 vectors a turn.
+vectors4:
+	VPMOVZXDQ  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	VPMOVZXDQ  32(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(AX)(BX*8)
+	VPMOVZXDQ  64(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(AX)(BX*8)
+	VPMOVZXDQ  96(CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors4
+
+vectorsDone5:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone7
+
+	// One vector a turn.
+vector6:
+	VPMOVZXDQ  (CX)(BX*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (AX)(BX*8)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector6
+
+vectorDone7:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (CX)(BX*4), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(BX*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack64To8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·unpack64To8AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU64.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQB     Z0, X0
+	VMOVDQU8    X0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	SUBQ $0x20, DX
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, (AX)(BX*1)
+	VMOVDQU64  64(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, 8(AX)(BX*1)
+	VMOVDQU64  128(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, 16(AX)(BX*1)
+	VMOVDQU64  192(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, 24(AX)(BX*1)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, (AX)(BX*1)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU64.Z (CX)(BX*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQB     Z0, X0
+	VMOVDQU8    X0, K1, (AX)(BX*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack64To16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·unpack64To16AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU64.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQW     Z0, X0
+	VMOVDQU16   X0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	SUBQ $0x20, DX
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, (AX)(BX*2)
+	VMOVDQU64  64(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, 16(AX)(BX*2)
+	VMOVDQU64  128(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, 32(AX)(BX*2)
+	VMOVDQU64  192(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, 48(AX)(BX*2)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, (AX)(BX*2)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU64.Z (CX)(BX*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQW     Z0, X0
+	VMOVDQU16   X0, K1, (AX)(BX*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func unpack64To32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·unpack64To32AVX512(SB), NOSPLIT, $0-49
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ mask+32(FP), Z1
+	VPBROADCASTQ sign+40(FP), Z2
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $0x08
+	JA           long
+
+	// No more than one vector.
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU64.Z (CX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQD     Z0, Y0
+	VMOVDQU32   Y0, K1, (AX)
+	VZEROUPPER
+	RET
+
+long:
+	XORL BX, BX
+	SUBQ $0x20, DX
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, (AX)(BX*4)
+	VMOVDQU64  64(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, 32(AX)(BX*4)
+	VMOVDQU64  128(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, 64(AX)(BX*4)
+	VMOVDQU64  192(CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, 96(AX)(BX*4)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(BX*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, (AX)(BX*4)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, DX
+	TESTQ DX, DX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU64.Z (CX)(BX*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQD     Z0, Y0
+	VMOVDQU32   Y0, K1, (AX)(BX*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked8AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·insertMasked8AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Y0
+	VPBROADCASTQ pos+40(FP), Y1
+	VPSRLVQ      Y1, Y0, Y2
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	VMOVDQU      laneBit8<>+0(SB), Y3
+	VMOVDQU      spread<>+0(SB), Y4
+	SUBQ         $0x40, SI
+	JB           vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VPAND        (CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       (DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(DI*1)
+	VPAND        32(CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       32(DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 4(BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      32(AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(DI*1)
+	ADDQ         $0x08, BX
+	ADDQ         $0x40, DI
+	SUBQ         $0x40, SI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x20, SI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       (DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(DI*1)
+	ADDQ         $0x04, BX
+	ADDQ         $0x20, DI
+	SUBQ         $0x20, SI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x20, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVL         (BX), BX
+	TESTQ        $0x00000010, SI
+	JZ           no16
+	VPAND        (CX)(DI*1), X2, X5
+	VPSLLVQ      X1, X5, X5
+	VPANDN       (DX)(DI*1), X0, X6
+	VPOR         X6, X5, X5
+	VMOVQ        BX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(DI*1), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVDQU      X7, (AX)(DI*1)
+	SHRQ         $0x10, BX
+	ADDQ         $0x10, DI
+
+no16:
+	TESTQ        $0x00000008, SI
+	JZ           no8
+	VMOVQ        (CX)(DI*1), X5
+	VPAND        X5, X2, X5
+	VPSLLVQ      X1, X5, X5
+	VMOVQ        (DX)(DI*1), X6
+	VPANDN       X6, X0, X6
+	VPOR         X6, X5, X5
+	VMOVQ        BX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVQ        (AX)(DI*1), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVQ        X7, (AX)(DI*1)
+	SHRQ         $0x08, BX
+	ADDQ         $0x08, DI
+
+no8:
+	TESTQ        $0x00000004, SI
+	JZ           no4
+	VMOVD        (CX)(DI*1), X5
+	VPAND        X5, X2, X5
+	VPSLLVQ      X1, X5, X5
+	VMOVD        (DX)(DI*1), X6
+	VPANDN       X6, X0, X6
+	VPOR         X6, X5, X5
+	VMOVQ        BX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVD        (AX)(DI*1), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVD        X7, (AX)(DI*1)
+	SHRQ         $0x04, BX
+	ADDQ         $0x04, DI
+
+no4:
+	TESTQ        $0x00000002, SI
+	JZ           no2
+	MOVWLZX      (CX)(DI*1), R8
+	VMOVD        R8, X5
+	VPAND        X5, X2, X5
+	VPSLLVQ      X1, X5, X5
+	MOVWLZX      (DX)(DI*1), R8
+	VMOVD        R8, X6
+	VPANDN       X6, X0, X6
+	VPOR         X6, X5, X5
+	VMOVQ        BX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	MOVWLZX      (AX)(DI*1), R8
+	VMOVD        R8, X7
+	VPBLENDVB    X6, X5, X7, X7
+	VPEXTRW      $0x00, X7, (AX)(DI*1)
+	SHRQ         $0x02, BX
+	ADDQ         $0x02, DI
+
+no2:
+	TESTQ        $0x00000001, SI
+	JZ           no1
+	MOVBLZX      (CX)(DI*1), CX
+	VMOVD        CX, X5
+	VPAND        X5, X2, X2
+	VPSLLVQ      X1, X2, X1
+	MOVBLZX      (DX)(DI*1), CX
+	VMOVD        CX, X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        BX, X1
+	VPBROADCASTD X1, Y1
+	VPSHUFB      Y4, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPCMPEQB     Y3, Y1, Y1
+	MOVBLZX      (AX)(DI*1), CX
+	VMOVD        CX, X2
+	VPBLENDVB    X1, X0, X2, X2
+	VPEXTRB      $0x00, X2, (AX)(DI*1)
+	SHRQ         $0x01, BX
+	ADDQ         $0x01, DI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked16AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·insertMasked16AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Y0
+	VPBROADCASTQ pos+40(FP), Y1
+	VPSRLVQ      Y1, Y0, Y2
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	VMOVDQU      laneBit16<>+0(SB), Y3
+	SUBQ         $0x40, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       (DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW (BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*2)
+	VPAND        32(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       32(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 2(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      32(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(DI*2)
+	VPAND        64(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       64(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 4(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      64(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(DI*2)
+	VPAND        96(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       96(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 6(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      96(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(DI*2)
+	ADDQ         $0x08, BX
+	ADDQ         $0x40, DI
+	SUBQ         $0x40, SI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       (DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW (BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*2)
+	ADDQ         $0x02, BX
+	ADDQ         $0x10, DI
+	SUBQ         $0x10, SI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVWLZX      (BX), BX
+	TESTQ        $0x00000008, SI
+	JZ           no8
+	VPAND        (CX)(DI*2), X2, X4
+	VPSLLVQ      X1, X4, X4
+	VPANDN       (DX)(DI*2), X0, X5
+	VPOR         X5, X4, X4
+	VMOVQ        BX, X5
+	VPBROADCASTW X5, Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*2), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(DI*2)
+	SHRQ         $0x08, BX
+	ADDQ         $0x08, DI
+
+no8:
+	TESTQ        $0x00000004, SI
+	JZ           no4
+	VMOVQ        (CX)(DI*2), X4
+	VPAND        X4, X2, X4
+	VPSLLVQ      X1, X4, X4
+	VMOVQ        (DX)(DI*2), X5
+	VPANDN       X5, X0, X5
+	VPOR         X5, X4, X4
+	VMOVQ        BX, X5
+	VPBROADCASTW X5, Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVQ        (AX)(DI*2), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVQ        X6, (AX)(DI*2)
+	SHRQ         $0x04, BX
+	ADDQ         $0x04, DI
+
+no4:
+	TESTQ        $0x00000002, SI
+	JZ           no2
+	VMOVD        (CX)(DI*2), X4
+	VPAND        X4, X2, X4
+	VPSLLVQ      X1, X4, X4
+	VMOVD        (DX)(DI*2), X5
+	VPANDN       X5, X0, X5
+	VPOR         X5, X4, X4
+	VMOVQ        BX, X5
+	VPBROADCASTW X5, Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVD        (AX)(DI*2), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVD        X6, (AX)(DI*2)
+	SHRQ         $0x02, BX
+	ADDQ         $0x02, DI
+
+no2:
+	TESTQ        $0x00000001, SI
+	JZ           no1
+	MOVWLZX      (CX)(DI*2), CX
+	VMOVD        CX, X4
+	VPAND        X4, X2, X2
+	VPSLLVQ      X1, X2, X1
+	MOVWLZX      (DX)(DI*2), CX
+	VMOVD        CX, X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        BX, X1
+	VPBROADCASTW X1, Y1
+	VPAND        Y3, Y1, Y1
+	VPCMPEQW     Y3, Y1, Y1
+	MOVWLZX      (AX)(DI*2), CX
+	VMOVD        CX, X2
+	VPBLENDVB    X1, X0, X2, X2
+	VPEXTRW      $0x00, X2, (AX)(DI*2)
+	SHRQ         $0x01, BX
+	ADDQ         $0x01, DI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked32AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·insertMasked32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Y0
+	VPBROADCASTQ pos+40(FP), Y1
+	VPSRLVQ      Y1, Y0, Y2
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	VMOVDQU      toSign32<>+0(SB), Y3
+	SUBQ         $0x20, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (CX)(DI*4), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       (DX)(DI*4), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTB (BX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*4)
+	VPAND        32(CX)(DI*4), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       32(DX)(DI*4), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTB 1(BX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      32(AX)(DI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(DI*4)
+	VPAND        64(CX)(DI*4), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       64(DX)(DI*4), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTB 2(BX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      64(AX)(DI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(DI*4)
+	VPAND        96(CX)(DI*4), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       96(DX)(DI*4), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTB 3(BX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      96(AX)(DI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(DI*4)
+	ADDQ         $0x04, BX
+	ADDQ         $0x20, DI
+	SUBQ         $0x20, SI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, SI
+	SUBQ $0x08, SI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (CX)(DI*4), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       (DX)(DI*4), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTB (BX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*4)
+	ADDQ         $0x01, BX
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, SI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (BX), BX
+	TESTQ        $0x00000004, SI
+	JZ           no4
+	VPAND        (CX)(DI*4), X2, X4
+	VPSLLVQ      X1, X4, X4
+	VPANDN       (DX)(DI*4), X0, X5
+	VPOR         X5, X4, X4
+	VMOVQ        BX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*4), X6
+	VBLENDVPS    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(DI*4)
+	SHRQ         $0x04, BX
+	ADDQ         $0x04, DI
+
+no4:
+	TESTQ        $0x00000002, SI
+	JZ           no2
+	VMOVQ        (CX)(DI*4), X4
+	VPAND        X4, X2, X4
+	VPSLLVQ      X1, X4, X4
+	VMOVQ        (DX)(DI*4), X5
+	VPANDN       X5, X0, X5
+	VPOR         X5, X4, X4
+	VMOVQ        BX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVQ        (AX)(DI*4), X6
+	VBLENDVPS    X5, X4, X6, X6
+	VMOVQ        X6, (AX)(DI*4)
+	SHRQ         $0x02, BX
+	ADDQ         $0x02, DI
+
+no2:
+	TESTQ        $0x00000001, SI
+	JZ           no1
+	VMOVD        (CX)(DI*4), X4
+	VPAND        X4, X2, X2
+	VPSLLVQ      X1, X2, X1
+	VMOVD        (DX)(DI*4), X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        BX, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y3, Y1, Y1
+	VMOVD        (AX)(DI*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(DI*4)
+	SHRQ         $0x01, BX
+	ADDQ         $0x01, DI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked64AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·insertMasked64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Y0
+	VPBROADCASTQ pos+40(FP), Y1
+	VPSRLVQ      Y1, Y0, Y2
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	VMOVDQU      toSign64<>+0(SB), Y3
+	VMOVDQU      toSign64<>+32(SB), Y4
+	SUBQ         $0x10, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (CX)(DI*8), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       (DX)(DI*8), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTB (BX), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      (AX)(DI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(DI*8)
+	VPAND        32(CX)(DI*8), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       32(DX)(DI*8), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTB (BX), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      32(AX)(DI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(DI*8)
+	VPAND        64(CX)(DI*8), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       64(DX)(DI*8), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTB 1(BX), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      64(AX)(DI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(DI*8)
+	VPAND        96(CX)(DI*8), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       96(DX)(DI*8), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTB 1(BX), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      96(AX)(DI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(DI*8)
+	ADDQ         $0x02, BX
+	ADDQ         $0x10, DI
+	SUBQ         $0x10, SI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, SI
+	SUBQ $0x08, SI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (CX)(DI*8), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       (DX)(DI*8), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTB (BX), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      (AX)(DI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(DI*8)
+	VPAND        32(CX)(DI*8), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       32(DX)(DI*8), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTB (BX), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      32(AX)(DI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(DI*8)
+	ADDQ         $0x01, BX
+	ADDQ         $0x08, DI
+	SUBQ         $0x08, SI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (BX), BX
+	TESTQ        $0x00000004, SI
+	JZ           no4
+	VPAND        (CX)(DI*8), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       (DX)(DI*8), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VMOVQ        BX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*8)
+	SHRQ         $0x04, BX
+	ADDQ         $0x04, DI
+
+no4:
+	TESTQ        $0x00000002, SI
+	JZ           no2
+	VPAND        (CX)(DI*8), X2, X4
+	VPSLLVQ      X1, X4, X4
+	VPANDN       (DX)(DI*8), X0, X5
+	VPOR         X5, X4, X4
+	VMOVQ        BX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*8), X6
+	VBLENDVPD    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(DI*8)
+	SHRQ         $0x02, BX
+	ADDQ         $0x02, DI
+
+no2:
+	TESTQ        $0x00000001, SI
+	JZ           no1
+	VMOVQ        (CX)(DI*8), X4
+	VPAND        X4, X2, X2
+	VPSLLVQ      X1, X2, X1
+	VMOVQ        (DX)(DI*8), X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        BX, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      Y3, Y1, Y1
+	VMOVQ        (AX)(DI*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(DI*8)
+	SHRQ         $0x01, BX
+	ADDQ         $0x01, DI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked8AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·insertMasked8AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Z0
+	VPBROADCASTQ pos+40(FP), Z1
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	SUBQ         $0x40, SI
+	JB           vectorDone2
+
+	// One vector a turn.
+vector1:
+	VMOVDQU64  (CX)(DI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*1), Z0, Z2
+	KMOVQ      (BX), K1
+	VMOVDQU8   Z2, K1, (AX)(DI*1)
+	ADDQ       $0x08, BX
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vector1
+
+vectorDone2:
+	ADDQ  $0x40, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       (BX), BX
+	BZHIQ      SI, BX, BX
+	KMOVQ      BX, K1
+	VMOVDQU8.Z (CX)(DI*1), K1, Z2
+	VPSLLVQ    Z1, Z2, Z1
+	VMOVDQU8.Z (DX)(DI*1), K1, Z2
+	VPTERNLOGQ $0xe2, Z2, Z0, Z1
+	VMOVDQU8   Z1, K1, (AX)(DI*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked16AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·insertMasked16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Z0
+	VPBROADCASTQ pos+40(FP), Z1
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	SUBQ         $0x40, SI
+	JB           vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
+	KMOVD      (BX), K1
+	VMOVDQU16  Z2, K1, (AX)(DI*2)
+	VMOVDQU64  64(CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 64(DX)(DI*2), Z0, Z2
+	KMOVD      4(BX), K1
+	VMOVDQU16  Z2, K1, 64(AX)(DI*2)
+	ADDQ       $0x08, BX
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x20, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
+	KMOVD      (BX), K1
+	VMOVDQU16  Z2, K1, (AX)(DI*2)
+	ADDQ       $0x04, BX
+	ADDQ       $0x20, DI
+	SUBQ       $0x20, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x20, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVL        (BX), BX
+	BZHIQ       SI, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU16.Z (CX)(DI*2), K1, Z2
+	VPSLLVQ     Z1, Z2, Z1
+	VMOVDQU16.Z (DX)(DI*2), K1, Z2
+	VPTERNLOGQ  $0xe2, Z2, Z0, Z1
+	VMOVDQU16   Z1, K1, (AX)(DI*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked32AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·insertMasked32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Z0
+	VPBROADCASTQ pos+40(FP), Z1
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	SUBQ         $0x40, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(DI*4), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGD $0xe2, (DX)(DI*4), Z0, Z2
+	KMOVW      (BX), K1
+	VMOVDQU32  Z2, K1, (AX)(DI*4)
+	VMOVDQU64  64(CX)(DI*4), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGD $0xe2, 64(DX)(DI*4), Z0, Z2
+	KMOVW      2(BX), K1
+	VMOVDQU32  Z2, K1, 64(AX)(DI*4)
+	VMOVDQU64  128(CX)(DI*4), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGD $0xe2, 128(DX)(DI*4), Z0, Z2
+	KMOVW      4(BX), K1
+	VMOVDQU32  Z2, K1, 128(AX)(DI*4)
+	VMOVDQU64  192(CX)(DI*4), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGD $0xe2, 192(DX)(DI*4), Z0, Z2
+	KMOVW      6(BX), K1
+	VMOVDQU32  Z2, K1, 192(AX)(DI*4)
+	ADDQ       $0x08, BX
+	ADDQ       $0x40, DI
+	SUBQ       $0x40, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(DI*4), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGD $0xe2, (DX)(DI*4), Z0, Z2
+	KMOVW      (BX), K1
+	VMOVDQU32  Z2, K1, (AX)(DI*4)
+	ADDQ       $0x02, BX
+	ADDQ       $0x10, DI
+	SUBQ       $0x10, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (BX), BX
+	BZHIQ       SI, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU32.Z (CX)(DI*4), K1, Z2
+	VPSLLVQ     Z1, Z2, Z1
+	VMOVDQU32.Z (DX)(DI*4), K1, Z2
+	VPTERNLOGD  $0xe2, Z2, Z0, Z1
+	VMOVDQU32   Z1, K1, (AX)(DI*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertMasked64AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
+TEXT ·insertMasked64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         active+24(FP), BX
+	VPBROADCASTQ mask+48(FP), Z0
+	VPBROADCASTQ pos+40(FP), Z1
+	MOVQ         n+32(FP), SI
+	XORL         DI, DI
+	SUBQ         $0x20, SI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(DI*8), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*8), Z0, Z2
+	KMOVB      (BX), K1
+	VMOVDQU64  Z2, K1, (AX)(DI*8)
+	VMOVDQU64  64(CX)(DI*8), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 64(DX)(DI*8), Z0, Z2
+	KMOVB      1(BX), K1
+	VMOVDQU64  Z2, K1, 64(AX)(DI*8)
+	VMOVDQU64  128(CX)(DI*8), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 128(DX)(DI*8), Z0, Z2
+	KMOVB      2(BX), K1
+	VMOVDQU64  Z2, K1, 128(AX)(DI*8)
+	VMOVDQU64  192(CX)(DI*8), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 192(DX)(DI*8), Z0, Z2
+	KMOVB      3(BX), K1
+	VMOVDQU64  Z2, K1, 192(AX)(DI*8)
+	ADDQ       $0x04, BX
+	ADDQ       $0x20, DI
+	SUBQ       $0x20, SI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, SI
+	SUBQ $0x08, SI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(DI*8), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*8), Z0, Z2
+	KMOVB      (BX), K1
+	VMOVDQU64  Z2, K1, (AX)(DI*8)
+	ADDQ       $0x01, BX
+	ADDQ       $0x08, DI
+	SUBQ       $0x08, SI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, SI
+	TESTQ SI, SI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (BX), BX
+	BZHIQ       SI, BX, BX
+	KMOVQ       BX, K1
+	VMOVDQU64.Z (CX)(DI*8), K1, Z2
+	VPSLLVQ     Z1, Z2, Z1
+	VMOVDQU64.Z (DX)(DI*8), K1, Z2
+	VPTERNLOGQ  $0xe2, Z2, Z0, Z1
+	VMOVDQU64   Z1, K1, (AX)(DI*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertEachMasked8AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·insertEachMasked8AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVQ         active+40(FP), DI
+	MOVL         $0x000000ff, R8
 	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
-	VPAND        laneBits32<>+0(SB), Y0, Y0
-	VPCMPEQD     laneBits32<>+0(SB), Y0, Y0
-	TESTQ        CX, CX
-	JZ           zero24
-	VPMASKMOVD   (CX)(BX*4), Y0, Y1
-	JMP          start25
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+48(FP), R8
+	XORL         R9, R9
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, R8
+	JB           vectorsDone2
 
-zero24:
-	VPXOR Y1, Y1, Y1
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXBD    (DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    (CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB (DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    (AX)(R9*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R9*1)
+	VPAND        32(BX)(R9*4), Y0, Y3
+	VPMOVZXBD    8(DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    8(CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        32(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 1(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    8(AX)(R9*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 8(AX)(R9*1)
+	VPAND        64(BX)(R9*4), Y0, Y3
+	VPMOVZXBD    16(DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    16(CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        64(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 2(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    16(AX)(R9*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 16(AX)(R9*1)
+	VPAND        96(BX)(R9*4), Y0, Y3
+	VPMOVZXBD    24(DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    24(CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        96(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 3(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    24(AX)(R9*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 24(AX)(R9*1)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R8
+	JAE          vectors1
 
-start25:
-	TESTQ DI, DI
-	JZ    packed26
-	MOVQ  DX, CX
-	MOVQ  DI, DX
+vectorsDone2:
+	ADDQ $0x20, R8
+	SUBQ $0x08, R8
+	JB   vectorDone4
 
-column27:
-	MOVQ         (CX), SI
-	VPBROADCASTD 16(CX), Y2
-	VPBROADCASTD 8(CX), Y3
-	VPSRLVD      Y3, Y2, Y4
-	VPMASKMOVD   (SI)(BX*4), Y0, Y5
-	VPAND        Y5, Y4, Y4
-	VPSLLVD      Y3, Y4, Y3
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y1, Y3, Y1
-	ADDQ         $0x18, CX
-	DECQ         DX
-	JNZ          column27
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXBD    (DX)(R9*1), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXBD    (CX)(R9*1), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB (DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    (AX)(R9*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R9*1)
+	ADDQ         $0x01, DI
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, R8
+	JAE          vector3
 
-packed26:
-	VPMASKMOVD Y1, Y0, (AX)(BX*4)
+vectorDone4:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    return
 
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DI), DI
+	TESTQ        $0x00000004, R8
+	JZ           no4
+	VPAND        (BX)(R9*4), X0, X3
+	VPMOVZXBD    (DX)(R9*1), X4
+	VPSRLVD      X3, X4, X5
+	VPMOVZXBD    (CX)(R9*1), X6
+	VPXOR        X6, X5, X5
+	VPAND        (SI)(R9*4), X0, X6
+	VPSLLVD      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVD      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    (AX)(R9*1), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To8<>+0(SB), X5, X3
+	VMOVD        X3, (AX)(R9*1)
+	SHRQ         $0x04, DI
+	ADDQ         $0x04, R9
+
+no4:
+	TESTQ        $0x00000002, R8
+	JZ           no2
+	VMOVQ        (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	MOVWLZX      (DX)(R9*1), R10
+	VMOVD        R10, X4
+	VPMOVZXBD    X4, X4
+	VPSRLVD      X3, X4, X5
+	MOVWLZX      (CX)(R9*1), R10
+	VMOVD        R10, X6
+	VPMOVZXBD    X6, X6
+	VPXOR        X6, X5, X5
+	VMOVQ        (SI)(R9*4), X6
+	VPAND        X6, X0, X6
+	VPSLLVD      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVD      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	MOVWLZX      (AX)(R9*1), R10
+	VMOVD        R10, X5
+	VPMOVZXBD    X5, X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To8<>+0(SB), X5, X3
+	VPEXTRW      $0x00, X3, (AX)(R9*1)
+	SHRQ         $0x02, DI
+	ADDQ         $0x02, R9
+
+no2:
+	TESTQ        $0x00000001, R8
+	JZ           no1
+	VMOVD        (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	MOVBLZX      (DX)(R9*1), DX
+	VMOVD        DX, X4
+	VPMOVZXBD    X4, X4
+	VPSRLVD      X3, X4, X5
+	MOVBLZX      (CX)(R9*1), CX
+	VMOVD        CX, X6
+	VPMOVZXBD    X6, X6
+	VPXOR        X6, X5, X5
+	VMOVD        (SI)(R9*4), X6
+	VPAND        X6, X0, X0
+	VPSLLVD      X0, X1, X0
+	VPANDN       X5, X0, X0
+	VPSLLVD      X3, X0, X0
+	VPXOR        X4, X0, X0
+	VMOVQ        DI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	MOVBLZX      (AX)(R9*1), CX
+	VMOVD        CX, X2
+	VPMOVZXBD    X2, X2
+	VBLENDVPS    X1, X0, X2, X2
+	VPSHUFB      narrow32To8<>+0(SB), X2, X0
+	VPEXTRB      $0x00, X0, (AX)(R9*1)
+	SHRQ         $0x01, DI
+	ADDQ         $0x01, R9
+
+no1:
 return:
 	VZEROUPPER
 	RET
 
-// func pack64AVX2(dst unsafe.Pointer, base unsafe.Pointer, cols unsafe.Pointer, k int, lo int, hi int, stream bool)
-// Requires: AVX, AVX2, BMI2, MMX+
-TEXT ·pack64AVX2(SB), NOSPLIT, $0-49
+// func insertEachMasked16AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·insertEachMasked16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
-	MOVQ         base+8(FP), CX
-	MOVQ         cols+16(FP), DX
-	MOVQ         lo+32(FP), BX
-	MOVQ         hi+40(FP), SI
-	MOVQ         k+24(FP), DI
-	SUBQ         BX, SI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	LEAQ         (AX)(BX*8), R8
-	NEGQ         R8
-	ANDQ         $0x1f, R8
-	SHRQ         $0x03, R8
-	JZ           aligned
-	CMPQ         SI, R8
-	JBE          aligned
-	MOVQ         $-1, R9
-	BZHIQ        R8, R9, R9
-	VMOVQ        R9, X0
-	VPBROADCASTQ X0, Y0
-	VPAND        laneBits64<>+0(SB), Y0, Y0
-	VPCMPEQQ     laneBits64<>+0(SB), Y0, Y0
-	TESTQ        CX, CX
-	JZ           zero2
-	VPMASKMOVQ   (CX)(BX*8), Y0, Y1
-	JMP          start3
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVQ         active+40(FP), DI
+	MOVL         $0x000000ff, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+48(FP), R8
+	XORL         R9, R9
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, R8
+	JB           vectorsDone2
 
-zero2:
-	VPXOR Y1, Y1, Y1
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXWD    (DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    (CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB (DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    (AX)(R9*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R9*2)
+	VPAND        32(BX)(R9*4), Y0, Y3
+	VPMOVZXWD    16(DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    16(CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        32(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 1(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    16(AX)(R9*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)(R9*2)
+	VPAND        64(BX)(R9*4), Y0, Y3
+	VPMOVZXWD    32(DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    32(CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        64(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 2(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    32(AX)(R9*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)(R9*2)
+	VPAND        96(BX)(R9*4), Y0, Y3
+	VPMOVZXWD    48(DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    48(CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        96(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 3(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    48(AX)(R9*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 48(AX)(R9*2)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R8
+	JAE          vectors1
 
-start3:
-	TESTQ DI, DI
-	JZ    packed4
-	MOVQ  DX, R9
-	MOVQ  DI, R10
+vectorsDone2:
+	ADDQ $0x20, R8
+	SUBQ $0x08, R8
+	JB   vectorDone4
 
-column5:
-	MOVQ         (R9), R11
-	VPBROADCASTQ 16(R9), Y2
-	VPBROADCASTQ 8(R9), Y3
-	VPSRLVQ      Y3, Y2, Y4
-	VPMASKMOVQ   (R11)(BX*8), Y0, Y5
-	VPAND        Y5, Y4, Y4
-	VPSLLVQ      Y3, Y4, Y3
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y1, Y3, Y1
-	ADDQ         $0x18, R9
-	DECQ         R10
-	JNZ          column5
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VPMOVZXWD    (DX)(R9*2), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPMOVZXWD    (CX)(R9*2), Y6
+	VPXOR        Y6, Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB (DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    (AX)(R9*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R9*2)
+	ADDQ         $0x01, DI
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, R8
+	JAE          vector3
 
-packed4:
-	VPMASKMOVQ Y1, Y0, (AX)(BX*8)
-	ADDQ       R8, BX
-	SUBQ       R8, SI
+vectorDone4:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    return
 
-aligned:
-	SUBQ $0x20, SI
-	JB   done7
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DI), DI
+	TESTQ        $0x00000004, R8
+	JZ           no4
+	VPAND        (BX)(R9*4), X0, X3
+	VPMOVZXWD    (DX)(R9*2), X4
+	VPSRLVD      X3, X4, X5
+	VPMOVZXWD    (CX)(R9*2), X6
+	VPXOR        X6, X5, X5
+	VPAND        (SI)(R9*4), X0, X6
+	VPSLLVD      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVD      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    (AX)(R9*2), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To16<>+0(SB), X5, X3
+	VMOVQ        X3, (AX)(R9*2)
+	SHRQ         $0x04, DI
+	ADDQ         $0x04, R9
 
-loop6:
-	TESTQ   CX, CX
-	JZ      zero8
-	VMOVDQU (CX)(BX*8), Y0
-	VMOVDQU 32(CX)(BX*8), Y1
-	VMOVDQU 64(CX)(BX*8), Y2
-	VMOVDQU 96(CX)(BX*8), Y3
-	VMOVDQU 128(CX)(BX*8), Y4
-	VMOVDQU 160(CX)(BX*8), Y5
-	VMOVDQU 192(CX)(BX*8), Y6
-	VMOVDQU 224(CX)(BX*8), Y7
-	JMP     start9
+no4:
+	TESTQ        $0x00000002, R8
+	JZ           no2
+	VMOVQ        (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	VMOVD        (DX)(R9*2), X4
+	VPMOVZXWD    X4, X4
+	VPSRLVD      X3, X4, X5
+	VMOVD        (CX)(R9*2), X6
+	VPMOVZXWD    X6, X6
+	VPXOR        X6, X5, X5
+	VMOVQ        (SI)(R9*4), X6
+	VPAND        X6, X0, X6
+	VPSLLVD      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVD      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVD        (AX)(R9*2), X5
+	VPMOVZXWD    X5, X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To16<>+0(SB), X5, X3
+	VMOVD        X3, (AX)(R9*2)
+	SHRQ         $0x02, DI
+	ADDQ         $0x02, R9
 
-zero8:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
+no2:
+	TESTQ        $0x00000001, R8
+	JZ           no1
+	VMOVD        (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	MOVWLZX      (DX)(R9*2), DX
+	VMOVD        DX, X4
+	VPMOVZXWD    X4, X4
+	VPSRLVD      X3, X4, X5
+	MOVWLZX      (CX)(R9*2), CX
+	VMOVD        CX, X6
+	VPMOVZXWD    X6, X6
+	VPXOR        X6, X5, X5
+	VMOVD        (SI)(R9*4), X6
+	VPAND        X6, X0, X0
+	VPSLLVD      X0, X1, X0
+	VPANDN       X5, X0, X0
+	VPSLLVD      X3, X0, X0
+	VPXOR        X4, X0, X0
+	VMOVQ        DI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	MOVWLZX      (AX)(R9*2), CX
+	VMOVD        CX, X2
+	VPMOVZXWD    X2, X2
+	VBLENDVPS    X1, X0, X2, X2
+	VPSHUFB      narrow32To16<>+0(SB), X2, X0
+	VPEXTRW      $0x00, X0, (AX)(R9*2)
+	SHRQ         $0x01, DI
+	ADDQ         $0x01, R9
 
-start9:
-	TESTQ DI, DI
-	JZ    packed10
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+no1:
+return:
+	VZEROUPPER
+	RET
 
-column11:
-	MOVQ         (R8), R10
-	VPBROADCASTQ 16(R8), Y8
-	VPBROADCASTQ 8(R8), Y9
-	VPSRLVQ      Y9, Y8, Y10
-	VPAND        (R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y0, Y8, Y0
-	VPOR         Y0, Y11, Y0
-	VPAND        32(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y1, Y8, Y1
-	VPOR         Y1, Y11, Y1
-	VPAND        64(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y2, Y8, Y2
-	VPOR         Y2, Y11, Y2
-	VPAND        96(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y3, Y8, Y3
-	VPOR         Y3, Y11, Y3
-	VPAND        128(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y4, Y8, Y4
-	VPOR         Y4, Y11, Y4
-	VPAND        160(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y5, Y8, Y5
-	VPOR         Y5, Y11, Y5
-	VPAND        192(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y6, Y8, Y6
-	VPOR         Y6, Y11, Y6
-	VPAND        224(R10)(BX*8), Y10, Y10
-	VPSLLVQ      Y9, Y10, Y9
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y7, Y9, Y7
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column11
+// func insertEachMasked32AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·insertEachMasked32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVQ         active+40(FP), DI
+	MOVL         $0x000000ff, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+48(FP), R8
+	XORL         R9, R9
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, R8
+	JB           vectorsDone2
 
-packed10:
-	VMOVNTDQ Y0, (AX)(BX*8)
-	VMOVNTDQ Y1, 32(AX)(BX*8)
-	VMOVNTDQ Y2, 64(AX)(BX*8)
-	VMOVNTDQ Y3, 96(AX)(BX*8)
-	VMOVNTDQ Y4, 128(AX)(BX*8)
-	VMOVNTDQ Y5, 160(AX)(BX*8)
-	VMOVNTDQ Y6, 192(AX)(BX*8)
-	VMOVNTDQ Y7, 224(AX)(BX*8)
-	ADDQ     $0x20, BX
-	SUBQ     $0x20, SI
-	JAE      loop6
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VMOVDQU      (DX)(R9*4), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPXOR        (CX)(R9*4), Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB (DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R9*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R9*4)
+	VPAND        32(BX)(R9*4), Y0, Y3
+	VMOVDQU      32(DX)(R9*4), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPXOR        32(CX)(R9*4), Y5, Y5
+	VPAND        32(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 1(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      32(AX)(R9*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(R9*4)
+	VPAND        64(BX)(R9*4), Y0, Y3
+	VMOVDQU      64(DX)(R9*4), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPXOR        64(CX)(R9*4), Y5, Y5
+	VPAND        64(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 2(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      64(AX)(R9*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(R9*4)
+	VPAND        96(BX)(R9*4), Y0, Y3
+	VMOVDQU      96(DX)(R9*4), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPXOR        96(CX)(R9*4), Y5, Y5
+	VPAND        96(SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB 3(DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      96(AX)(R9*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(R9*4)
+	ADDQ         $0x04, DI
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R8
+	JAE          vectors1
 
-done7:
-	ADDQ $0x20, SI
-	SFENCE
+vectorsDone2:
+	ADDQ $0x20, R8
+	SUBQ $0x08, R8
+	JB   vectorDone4
 
-cached1:
-	SUBQ $0x20, SI
-	JB   done13
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (BX)(R9*4), Y0, Y3
+	VMOVDQU      (DX)(R9*4), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPXOR        (CX)(R9*4), Y5, Y5
+	VPAND        (SI)(R9*4), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPBROADCASTB (DI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R9*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R9*4)
+	ADDQ         $0x01, DI
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, R8
+	JAE          vector3
 
-loop12:
-	TESTQ   CX, CX
-	JZ      zero14
-	VMOVDQU (CX)(BX*8), Y0
-	VMOVDQU 32(CX)(BX*8), Y1
-	VMOVDQU 64(CX)(BX*8), Y2
-	VMOVDQU 96(CX)(BX*8), Y3
-	VMOVDQU 128(CX)(BX*8), Y4
-	VMOVDQU 160(CX)(BX*8), Y5
-	VMOVDQU 192(CX)(BX*8), Y6
-	VMOVDQU 224(CX)(BX*8), Y7
-	JMP     start15
+vectorDone4:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    return
 
-zero14:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DI), DI
+	TESTQ        $0x00000004, R8
+	JZ           no4
+	VPAND        (BX)(R9*4), X0, X3
+	VMOVDQU      (DX)(R9*4), X4
+	VPSRLVD      X3, X4, X5
+	VPXOR        (CX)(R9*4), X5, X5
+	VPAND        (SI)(R9*4), X0, X6
+	VPSLLVD      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVD      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R9*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(R9*4)
+	SHRQ         $0x04, DI
+	ADDQ         $0x04, R9
 
-start15:
-	TESTQ DI, DI
-	JZ    packed16
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+no4:
+	TESTQ        $0x00000002, R8
+	JZ           no2
+	VMOVQ        (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	VMOVQ        (DX)(R9*4), X4
+	VPSRLVD      X3, X4, X5
+	VMOVQ        (CX)(R9*4), X6
+	VPXOR        X6, X5, X5
+	VMOVQ        (SI)(R9*4), X6
+	VPAND        X6, X0, X6
+	VPSLLVD      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVD      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVQ        (AX)(R9*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(R9*4)
+	SHRQ         $0x02, DI
+	ADDQ         $0x02, R9
 
-column17:
-	MOVQ         (R8), R10
-	VPBROADCASTQ 16(R8), Y8
-	VPBROADCASTQ 8(R8), Y9
-	VPSRLVQ      Y9, Y8, Y10
-	VPAND        (R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y0, Y8, Y0
-	VPOR         Y0, Y11, Y0
-	VPAND        32(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y1, Y8, Y1
-	VPOR         Y1, Y11, Y1
-	VPAND        64(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y2, Y8, Y2
-	VPOR         Y2, Y11, Y2
-	VPAND        96(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y3, Y8, Y3
-	VPOR         Y3, Y11, Y3
-	VPAND        128(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y4, Y8, Y4
-	VPOR         Y4, Y11, Y4
-	VPAND        160(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y5, Y8, Y5
-	VPOR         Y5, Y11, Y5
-	VPAND        192(R10)(BX*8), Y10, Y11
-	VPSLLVQ      Y9, Y11, Y11
-	VPANDN       Y6, Y8, Y6
-	VPOR         Y6, Y11, Y6
-	VPAND        224(R10)(BX*8), Y10, Y10
-	VPSLLVQ      Y9, Y10, Y9
-	VPANDN       Y7, Y8, Y7
-	VPOR         Y7, Y9, Y7
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column17
+no2:
+	TESTQ        $0x00000001, R8
+	JZ           no1
+	VMOVD        (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	VMOVD        (DX)(R9*4), X4
+	VPSRLVD      X3, X4, X5
+	VMOVD        (CX)(R9*4), X6
+	VPXOR        X6, X5, X5
+	VMOVD        (SI)(R9*4), X6
+	VPAND        X6, X0, X0
+	VPSLLVD      X0, X1, X0
+	VPANDN       X5, X0, X0
+	VPSLLVD      X3, X0, X0
+	VPXOR        X4, X0, X0
+	VMOVQ        DI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	VMOVD        (AX)(R9*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(R9*4)
+	SHRQ         $0x01, DI
+	ADDQ         $0x01, R9
 
-packed16:
-	VMOVDQU Y0, (AX)(BX*8)
-	VMOVDQU Y1, 32(AX)(BX*8)
-	VMOVDQU Y2, 64(AX)(BX*8)
-	VMOVDQU Y3, 96(AX)(BX*8)
-	VMOVDQU Y4, 128(AX)(BX*8)
-	VMOVDQU Y5, 160(AX)(BX*8)
-	VMOVDQU Y6, 192(AX)(BX*8)
-	VMOVDQU Y7, 224(AX)(BX*8)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, SI
-	JAE     loop12
+no1:
+return:
+	VZEROUPPER
+	RET
 
-done13:
-	ADDQ $0x20, SI
-	SUBQ $0x04, SI
-	JB   done19
-
-loop18:
-	TESTQ   CX, CX
-	JZ      zero20
-	VMOVDQU (CX)(BX*8), Y0
-	JMP     start21
-
-zero20:
-	VPXOR Y0, Y0, Y0
-
-start21:
-	TESTQ DI, DI
-	JZ    packed22
-	MOVQ  DX, R8
-	MOVQ  DI, R9
-
-column23:
-	MOVQ         (R8), R10
-	VPBROADCASTQ 16(R8), Y1
-	VPBROADCASTQ 8(R8), Y2
-	VPSRLVQ      Y2, Y1, Y3
-	VPAND        (R10)(BX*8), Y3, Y3
-	VPSLLVQ      Y2, Y3, Y2
-	VPANDN       Y0, Y1, Y0
-	VPOR         Y0, Y2, Y0
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column23
-
-packed22:
-	VMOVDQU Y0, (AX)(BX*8)
-	ADDQ    $0x04, BX
-	SUBQ    $0x04, SI
-	JAE     loop18
-
-done19:
-	ADDQ         $0x04, SI
-	TESTQ        SI, SI
-	JZ           return
-	MOVQ         $-1, R8
-	BZHIQ        SI, R8, R8
+// func insertEachMasked64AVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·insertEachMasked64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVQ         active+40(FP), DI
+	MOVL         $0x000000ff, R8
 	VMOVQ        R8, X0
 	VPBROADCASTQ X0, Y0
-	VPAND        laneBits64<>+0(SB), Y0, Y0
-	VPCMPEQQ     laneBits64<>+0(SB), Y0, Y0
-	TESTQ        CX, CX
-	JZ           zero24
-	VPMASKMOVQ   (CX)(BX*8), Y0, Y1
-	JMP          start25
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+48(FP), R8
+	XORL         R9, R9
+	VMOVDQU      toSign64<>+0(SB), Y2
+	VMOVDQU      toSign64<>+32(SB), Y3
+	SUBQ         $0x10, R8
+	JB           vectorsDone2
 
-zero24:
-	VPXOR Y1, Y1, Y1
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXDQ    (BX)(R9*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      (DX)(R9*8), Y5
+	VPSRLVQ      Y4, Y5, Y6
+	VPXOR        (CX)(R9*8), Y6, Y6
+	VPMOVZXDQ    (SI)(R9*4), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y4, Y6, Y4
+	VPXOR        Y5, Y4, Y4
+	VPBROADCASTB (DI), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      (AX)(R9*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(R9*8)
+	VPMOVZXDQ    16(BX)(R9*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      32(DX)(R9*8), Y5
+	VPSRLVQ      Y4, Y5, Y6
+	VPXOR        32(CX)(R9*8), Y6, Y6
+	VPMOVZXDQ    16(SI)(R9*4), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y4, Y6, Y4
+	VPXOR        Y5, Y4, Y4
+	VPBROADCASTB (DI), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      32(AX)(R9*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(R9*8)
+	VPMOVZXDQ    32(BX)(R9*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      64(DX)(R9*8), Y5
+	VPSRLVQ      Y4, Y5, Y6
+	VPXOR        64(CX)(R9*8), Y6, Y6
+	VPMOVZXDQ    32(SI)(R9*4), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y4, Y6, Y4
+	VPXOR        Y5, Y4, Y4
+	VPBROADCASTB 1(DI), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      64(AX)(R9*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(R9*8)
+	VPMOVZXDQ    48(BX)(R9*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      96(DX)(R9*8), Y5
+	VPSRLVQ      Y4, Y5, Y6
+	VPXOR        96(CX)(R9*8), Y6, Y6
+	VPMOVZXDQ    48(SI)(R9*4), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y4, Y6, Y4
+	VPXOR        Y5, Y4, Y4
+	VPBROADCASTB 1(DI), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      96(AX)(R9*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(R9*8)
+	ADDQ         $0x02, DI
+	ADDQ         $0x10, R9
+	SUBQ         $0x10, R8
+	JAE          vectors1
 
-start25:
-	TESTQ DI, DI
-	JZ    packed26
-	MOVQ  DX, CX
-	MOVQ  DI, DX
+vectorsDone2:
+	ADDQ $0x10, R8
+	SUBQ $0x08, R8
+	JB   vectorDone4
 
-column27:
-	MOVQ         (CX), SI
-	VPBROADCASTQ 16(CX), Y2
-	VPBROADCASTQ 8(CX), Y3
-	VPSRLVQ      Y3, Y2, Y4
-	VPMASKMOVQ   (SI)(BX*8), Y0, Y5
-	VPAND        Y5, Y4, Y4
-	VPSLLVQ      Y3, Y4, Y3
-	VPANDN       Y1, Y2, Y1
-	VPOR         Y1, Y3, Y1
-	ADDQ         $0x18, CX
-	DECQ         DX
-	JNZ          column27
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPMOVZXDQ    (BX)(R9*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      (DX)(R9*8), Y5
+	VPSRLVQ      Y4, Y5, Y6
+	VPXOR        (CX)(R9*8), Y6, Y6
+	VPMOVZXDQ    (SI)(R9*4), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y4, Y6, Y4
+	VPXOR        Y5, Y4, Y4
+	VPBROADCASTB (DI), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      (AX)(R9*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(R9*8)
+	VPMOVZXDQ    16(BX)(R9*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      32(DX)(R9*8), Y5
+	VPSRLVQ      Y4, Y5, Y6
+	VPXOR        32(CX)(R9*8), Y6, Y6
+	VPMOVZXDQ    16(SI)(R9*4), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y4, Y6, Y4
+	VPXOR        Y5, Y4, Y4
+	VPBROADCASTB (DI), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      32(AX)(R9*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(R9*8)
+	ADDQ         $0x01, DI
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, R8
+	JAE          vector3
 
-packed26:
-	VPMASKMOVQ Y1, Y0, (AX)(BX*8)
+vectorDone4:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DI), DI
+	TESTQ        $0x00000004, R8
+	JZ           no4
+	VPMOVZXDQ    (BX)(R9*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (DX)(R9*8), Y4
+	VPSRLVQ      Y3, Y4, Y5
+	VPXOR        (CX)(R9*8), Y5, Y5
+	VPMOVZXDQ    (SI)(R9*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVQ      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      Y2, Y4, Y4
+	VMOVDQU      (AX)(R9*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R9*8)
+	SHRQ         $0x04, DI
+	ADDQ         $0x04, R9
+
+no4:
+	TESTQ        $0x00000002, R8
+	JZ           no2
+	VPMOVZXDQ    (BX)(R9*4), X3
+	VPAND        X3, X0, X3
+	VMOVDQU      (DX)(R9*8), X4
+	VPSRLVQ      X3, X4, X5
+	VPXOR        (CX)(R9*8), X5, X5
+	VPMOVZXDQ    (SI)(R9*4), X6
+	VPAND        X6, X0, X6
+	VPSLLVQ      X6, X1, X6
+	VPANDN       X5, X6, X5
+	VPSLLVQ      X3, X5, X3
+	VPXOR        X4, X3, X3
+	VMOVQ        DI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      Y2, Y4, Y4
+	VMOVDQU      (AX)(R9*8), X5
+	VBLENDVPD    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(R9*8)
+	SHRQ         $0x02, DI
+	ADDQ         $0x02, R9
+
+no2:
+	TESTQ        $0x00000001, R8
+	JZ           no1
+	VMOVD        (BX)(R9*4), X3
+	VPMOVZXDQ    X3, X3
+	VPAND        X3, X0, X3
+	VMOVQ        (DX)(R9*8), X4
+	VPSRLVQ      X3, X4, X5
+	VMOVQ        (CX)(R9*8), X6
+	VPXOR        X6, X5, X5
+	VMOVD        (SI)(R9*4), X6
+	VPMOVZXDQ    X6, X6
+	VPAND        X6, X0, X0
+	VPSLLVQ      X0, X1, X0
+	VPANDN       X5, X0, X0
+	VPSLLVQ      X3, X0, X0
+	VPXOR        X4, X0, X0
+	VMOVQ        DI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VMOVQ        (AX)(R9*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(R9*8)
+	SHRQ         $0x01, DI
+	ADDQ         $0x01, R9
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func insertEachMasked8AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·insertEachMasked8AVX512(SB), NOSPLIT, $0-56
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       base+16(FP), DX
+	MOVQ       pos+24(FP), BX
+	MOVQ       width+32(FP), SI
+	MOVQ       active+40(FP), DI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	KMOVQ      R8, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+48(FP), R8
+	XORL       R9, R9
+	SUBQ       $0x40, R8
+	JB         vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXBD  (DX)(R9*1), Z1
+	VMOVDQU8.Z (BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  (CX)(R9*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      (DI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, (AX)(R9*1)
+	VPMOVZXBD  16(DX)(R9*1), Z1
+	VMOVDQU8.Z 64(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 64(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  16(CX)(R9*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      2(DI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 16(AX)(R9*1)
+	VPMOVZXBD  32(DX)(R9*1), Z1
+	VMOVDQU8.Z 128(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 128(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  32(CX)(R9*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      4(DI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 32(AX)(R9*1)
+	VPMOVZXBD  48(DX)(R9*1), Z1
+	VMOVDQU8.Z 192(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 192(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  48(CX)(R9*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      6(DI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 48(AX)(R9*1)
+	ADDQ       $0x08, DI
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, R8
+	SUBQ $0x10, R8
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXBD  (DX)(R9*1), Z1
+	VMOVDQU8.Z (BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXBD  (CX)(R9*1), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      (DI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, (AX)(R9*1)
+	ADDQ       $0x02, DI
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX    (DI), DI
+	BZHIQ      R8, DI, DI
+	KMOVQ      DI, K1
+	MOVQ       R8, DI
+	SHLQ       $0x02, DI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	BZHIQ      DI, R8, R8
+	KMOVQ      R8, K2
+	VMOVDQU8.Z (DX)(R9*1), K1, X1
+	VPMOVZXBD  X1, Z1
+	VMOVDQU8.Z (BX)(R9*4), K2, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K2, Z4
+	VPSLLVD    Z4, Z0, Z0
+	VMOVDQU8.Z (CX)(R9*1), K1, X4
+	VPMOVZXBD  X4, Z4
+	VPTERNLOGD $0x12, Z4, Z0, Z3
+	VPSLLVD    Z2, Z3, Z0
+	VPXORD     Z1, Z0, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)(R9*1)
 
 return:
 	VZEROUPPER
 	RET
 
-// func pack32AVX512(dst unsafe.Pointer, base unsafe.Pointer, cols unsafe.Pointer, k int, lo int, hi int, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·pack32AVX512(SB), NOSPLIT, $0-49
-	MOVQ        dst+0(FP), AX
-	MOVQ        base+8(FP), CX
-	MOVQ        cols+16(FP), DX
-	MOVQ        lo+32(FP), BX
-	MOVQ        hi+40(FP), SI
-	MOVQ        k+24(FP), DI
-	SUBQ        BX, SI
-	MOVB        stream+48(FP), R8
-	TESTB       R8, R8
-	JZ          cached1
-	LEAQ        (AX)(BX*4), R8
-	NEGQ        R8
-	ANDQ        $0x3f, R8
-	SHRQ        $0x02, R8
-	JZ          aligned
-	CMPQ        SI, R8
-	JBE         aligned
-	MOVQ        $0xffffffffffffffff, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	TESTQ       CX, CX
-	JZ          zero2
-	VMOVDQU32.Z (CX)(BX*4), K1, Z0
-	JMP         start3
+// func insertEachMasked16AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·insertEachMasked16AVX512(SB), NOSPLIT, $0-56
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       base+16(FP), DX
+	MOVQ       pos+24(FP), BX
+	MOVQ       width+32(FP), SI
+	MOVQ       active+40(FP), DI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	KMOVQ      R8, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+48(FP), R8
+	XORL       R9, R9
+	SUBQ       $0x40, R8
+	JB         vectorsDone2
 
-zero2:
-	VPXORD Z0, Z0, Z0
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXWD  (DX)(R9*2), Z1
+	VMOVDQU8.Z (BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  (CX)(R9*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      (DI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, (AX)(R9*2)
+	VPMOVZXWD  32(DX)(R9*2), Z1
+	VMOVDQU8.Z 64(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 64(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  32(CX)(R9*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      2(DI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 32(AX)(R9*2)
+	VPMOVZXWD  64(DX)(R9*2), Z1
+	VMOVDQU8.Z 128(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 128(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  64(CX)(R9*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      4(DI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 64(AX)(R9*2)
+	VPMOVZXWD  96(DX)(R9*2), Z1
+	VMOVDQU8.Z 192(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 192(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  96(CX)(R9*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      6(DI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 96(AX)(R9*2)
+	ADDQ       $0x08, DI
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vectors1
 
-start3:
-	TESTQ DI, DI
-	JZ    packed4
-	MOVQ  DX, R9
-	MOVQ  DI, R10
+vectorsDone2:
+	ADDQ $0x40, R8
+	SUBQ $0x10, R8
+	JB   vectorDone4
 
-column5:
-	MOVQ         (R9), R11
-	VPBROADCASTD 16(R9), Z1
-	VPBROADCASTD 8(R9), Z2
-	VMOVDQU32.Z  (R11)(BX*4), K1, Z3
-	VPSLLVD      Z2, Z3, Z2
-	VPTERNLOGD   $0xd8, Z1, Z2, Z0
-	ADDQ         $0x18, R9
-	DECQ         R10
-	JNZ          column5
+	// One vector a turn.
+vector3:
+	VPMOVZXWD  (DX)(R9*2), Z1
+	VMOVDQU8.Z (BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPMOVZXWD  (CX)(R9*2), Z5
+	VPTERNLOGD $0x12, Z5, Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      (DI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, (AX)(R9*2)
+	ADDQ       $0x02, DI
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector3
 
-packed4:
-	VMOVDQU32 Z0, K1, (AX)(BX*4)
-	ADDQ      R8, BX
-	SUBQ      R8, SI
+vectorDone4:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    return
 
-aligned:
-	SUBQ $0x00000080, SI
-	JB   done7
-
-loop6:
-	TESTQ     CX, CX
-	JZ        zero8
-	VMOVDQU32 (CX)(BX*4), Z4
-	VMOVDQU32 64(CX)(BX*4), Z5
-	VMOVDQU32 128(CX)(BX*4), Z6
-	VMOVDQU32 192(CX)(BX*4), Z7
-	VMOVDQU32 256(CX)(BX*4), Z8
-	VMOVDQU32 320(CX)(BX*4), Z9
-	VMOVDQU32 384(CX)(BX*4), Z10
-	VMOVDQU32 448(CX)(BX*4), Z11
-	JMP       start9
-
-zero8:
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-
-start9:
-	TESTQ DI, DI
-	JZ    packed10
-	MOVQ  DX, R8
-	MOVQ  DI, R9
-
-column11:
-	MOVQ         (R8), R10
-	VPBROADCASTD 16(R8), Z0
-	VPBROADCASTD 8(R8), Z1
-	VMOVDQU32    (R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z4
-	VMOVDQU32    64(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z5
-	VMOVDQU32    128(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z6
-	VMOVDQU32    192(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z7
-	VMOVDQU32    256(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z8
-	VMOVDQU32    320(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z9
-	VMOVDQU32    384(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z10
-	VMOVDQU32    448(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z1
-	VPTERNLOGD   $0xd8, Z0, Z1, Z11
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column11
-
-packed10:
-	VMOVNTDQ Z4, (AX)(BX*4)
-	VMOVNTDQ Z5, 64(AX)(BX*4)
-	VMOVNTDQ Z6, 128(AX)(BX*4)
-	VMOVNTDQ Z7, 192(AX)(BX*4)
-	VMOVNTDQ Z8, 256(AX)(BX*4)
-	VMOVNTDQ Z9, 320(AX)(BX*4)
-	VMOVNTDQ Z10, 384(AX)(BX*4)
-	VMOVNTDQ Z11, 448(AX)(BX*4)
-	ADDQ     $0x00000080, BX
-	SUBQ     $0x00000080, SI
-	JAE      loop6
-
-done7:
-	ADDQ $0x00000080, SI
-	SFENCE
-
-cached1:
-	SUBQ $0x00000080, SI
-	JB   done13
-
-loop12:
-	TESTQ     CX, CX
-	JZ        zero14
-	VMOVDQU32 (CX)(BX*4), Z12
-	VMOVDQU32 64(CX)(BX*4), Z13
-	VMOVDQU32 128(CX)(BX*4), Z14
-	VMOVDQU32 192(CX)(BX*4), Z15
-	VMOVDQU32 256(CX)(BX*4), Z16
-	VMOVDQU32 320(CX)(BX*4), Z17
-	VMOVDQU32 384(CX)(BX*4), Z18
-	VMOVDQU32 448(CX)(BX*4), Z19
-	JMP       start15
-
-zero14:
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-
-start15:
-	TESTQ DI, DI
-	JZ    packed16
-	MOVQ  DX, R8
-	MOVQ  DI, R9
-
-column17:
-	MOVQ         (R8), R10
-	VPBROADCASTD 16(R8), Z0
-	VPBROADCASTD 8(R8), Z1
-	VMOVDQU32    (R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z12
-	VMOVDQU32    64(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z13
-	VMOVDQU32    128(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z14
-	VMOVDQU32    192(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z15
-	VMOVDQU32    256(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z16
-	VMOVDQU32    320(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z17
-	VMOVDQU32    384(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z2
-	VPTERNLOGD   $0xd8, Z0, Z2, Z18
-	VMOVDQU32    448(R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z1
-	VPTERNLOGD   $0xd8, Z0, Z1, Z19
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column17
-
-packed16:
-	VMOVDQU32 Z12, (AX)(BX*4)
-	VMOVDQU32 Z13, 64(AX)(BX*4)
-	VMOVDQU32 Z14, 128(AX)(BX*4)
-	VMOVDQU32 Z15, 192(AX)(BX*4)
-	VMOVDQU32 Z16, 256(AX)(BX*4)
-	VMOVDQU32 Z17, 320(AX)(BX*4)
-	VMOVDQU32 Z18, 384(AX)(BX*4)
-	VMOVDQU32 Z19, 448(AX)(BX*4)
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000080, SI
-	JAE       loop12
-
-done13:
-	ADDQ $0x00000080, SI
-	SUBQ $0x10, SI
-	JB   done19
-
-loop18:
-	TESTQ     CX, CX
-	JZ        zero20
-	VMOVDQU32 (CX)(BX*4), Z20
-	JMP       start21
-
-zero20:
-	VPXORD Z20, Z20, Z20
-
-start21:
-	TESTQ DI, DI
-	JZ    packed22
-	MOVQ  DX, R8
-	MOVQ  DI, R9
-
-column23:
-	MOVQ         (R8), R10
-	VPBROADCASTD 16(R8), Z0
-	VPBROADCASTD 8(R8), Z1
-	VMOVDQU32    (R10)(BX*4), Z2
-	VPSLLVD      Z1, Z2, Z1
-	VPTERNLOGD   $0xd8, Z0, Z1, Z20
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column23
-
-packed22:
-	VMOVDQU32 Z20, (AX)(BX*4)
-	ADDQ      $0x10, BX
-	SUBQ      $0x10, SI
-	JAE       loop18
-
-done19:
-	ADDQ        $0x10, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
-	BZHIQ       SI, R8, R8
-	KMOVQ       R8, K1
-	TESTQ       CX, CX
-	JZ          zero24
-	VMOVDQU32.Z (CX)(BX*4), K1, Z21
-	JMP         start25
-
-zero24:
-	VPXORD Z21, Z21, Z21
-
-start25:
-	TESTQ DI, DI
-	JZ    packed26
-	MOVQ  DX, CX
-	MOVQ  DI, DX
-
-column27:
-	MOVQ         (CX), SI
-	VPBROADCASTD 16(CX), Z0
-	VPBROADCASTD 8(CX), Z1
-	VMOVDQU32.Z  (SI)(BX*4), K1, Z2
-	VPSLLVD      Z1, Z2, Z1
-	VPTERNLOGD   $0xd8, Z0, Z1, Z21
-	ADDQ         $0x18, CX
-	DECQ         DX
-	JNZ          column27
-
-packed26:
-	VMOVDQU32 Z21, K1, (AX)(BX*4)
+	// The lanes after the last vector.
+	MOVWLZX     (DI), DI
+	BZHIQ       R8, DI, DI
+	KMOVQ       DI, K1
+	MOVQ        R8, DI
+	SHLQ        $0x02, DI
+	MOVQ        $-1, R8
+	MOVQ        $0x1111111111111111, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K2
+	VMOVDQU16.Z (DX)(R9*2), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VMOVDQU8.Z  (BX)(R9*4), K2, Z2
+	VPSRLVD     Z2, Z1, Z3
+	VMOVDQU8.Z  (SI)(R9*4), K2, Z4
+	VPSLLVD     Z4, Z0, Z0
+	VMOVDQU16.Z (CX)(R9*2), K1, Y4
+	VPMOVZXWD   Y4, Z4
+	VPTERNLOGD  $0x12, Z4, Z0, Z3
+	VPSLLVD     Z2, Z3, Z0
+	VPXORD      Z1, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(R9*2)
 
 return:
 	VZEROUPPER
 	RET
 
-// func pack64AVX512(dst unsafe.Pointer, base unsafe.Pointer, cols unsafe.Pointer, k int, lo int, hi int, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
-TEXT ·pack64AVX512(SB), NOSPLIT, $0-49
-	MOVQ        dst+0(FP), AX
-	MOVQ        base+8(FP), CX
-	MOVQ        cols+16(FP), DX
-	MOVQ        lo+32(FP), BX
-	MOVQ        hi+40(FP), SI
-	MOVQ        k+24(FP), DI
-	SUBQ        BX, SI
-	MOVB        stream+48(FP), R8
-	TESTB       R8, R8
-	JZ          cached1
-	LEAQ        (AX)(BX*8), R8
-	NEGQ        R8
-	ANDQ        $0x3f, R8
-	SHRQ        $0x03, R8
-	JZ          aligned
-	CMPQ        SI, R8
-	JBE         aligned
-	MOVQ        $0xffffffffffffffff, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	TESTQ       CX, CX
-	JZ          zero2
-	VMOVDQU64.Z (CX)(BX*8), K1, Z0
-	JMP         start3
+// func insertEachMasked32AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·insertEachMasked32AVX512(SB), NOSPLIT, $0-56
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       base+16(FP), DX
+	MOVQ       pos+24(FP), BX
+	MOVQ       width+32(FP), SI
+	MOVQ       active+40(FP), DI
+	MOVQ       $-1, R8
+	MOVQ       $0x1111111111111111, R8
+	KMOVQ      R8, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+48(FP), R8
+	XORL       R9, R9
+	SUBQ       $0x40, R8
+	JB         vectorsDone2
 
-zero2:
-	VPXORD Z0, Z0, Z0
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (DX)(R9*4), Z1
+	VMOVDQU8.Z (BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPTERNLOGD $0x12, (CX)(R9*4), Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      (DI), K2
+	VMOVDQU32  Z1, K2, (AX)(R9*4)
+	VMOVDQU64  64(DX)(R9*4), Z1
+	VMOVDQU8.Z 64(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 64(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPTERNLOGD $0x12, 64(CX)(R9*4), Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      2(DI), K2
+	VMOVDQU32  Z1, K2, 64(AX)(R9*4)
+	VMOVDQU64  128(DX)(R9*4), Z1
+	VMOVDQU8.Z 128(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 128(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPTERNLOGD $0x12, 128(CX)(R9*4), Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      4(DI), K2
+	VMOVDQU32  Z1, K2, 128(AX)(R9*4)
+	VMOVDQU64  192(DX)(R9*4), Z1
+	VMOVDQU8.Z 192(BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z 192(SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPTERNLOGD $0x12, 192(CX)(R9*4), Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      6(DI), K2
+	VMOVDQU32  Z1, K2, 192(AX)(R9*4)
+	ADDQ       $0x08, DI
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vectors1
 
-start3:
+vectorsDone2:
+	ADDQ $0x40, R8
+	SUBQ $0x10, R8
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (DX)(R9*4), Z1
+	VMOVDQU8.Z (BX)(R9*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z3
+	VMOVDQU8.Z (SI)(R9*4), K1, Z4
+	VPSLLVD    Z4, Z0, Z4
+	VPTERNLOGD $0x12, (CX)(R9*4), Z4, Z3
+	VPSLLVD    Z2, Z3, Z2
+	VPXORD     Z1, Z2, Z1
+	KMOVW      (DI), K2
+	VMOVDQU32  Z1, K2, (AX)(R9*4)
+	ADDQ       $0x02, DI
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (DI), DI
+	BZHIQ       R8, DI, DI
+	KMOVQ       DI, K1
+	MOVQ        R8, DI
+	SHLQ        $0x02, DI
+	MOVQ        $-1, R8
+	MOVQ        $0x1111111111111111, R8
+	BZHIQ       DI, R8, R8
+	KMOVQ       R8, K2
+	VMOVDQU32.Z (DX)(R9*4), K1, Z1
+	VMOVDQU8.Z  (BX)(R9*4), K2, Z2
+	VPSRLVD     Z2, Z1, Z3
+	VMOVDQU8.Z  (SI)(R9*4), K2, Z4
+	VPSLLVD     Z4, Z0, Z0
+	VMOVDQU32.Z (CX)(R9*4), K1, Z4
+	VPTERNLOGD  $0x12, Z4, Z0, Z3
+	VPSLLVD     Z2, Z3, Z0
+	VPXORD      Z1, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)(R9*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func insertEachMasked64AVX512(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·insertEachMasked64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         base+16(FP), DX
+	MOVQ         pos+24(FP), BX
+	MOVQ         width+32(FP), SI
+	MOVQ         active+40(FP), DI
+	MOVL         $0x000000ff, R8
+	VPBROADCASTQ R8, Z0
+	VPTERNLOGD   $0xff, Z1, Z1, Z1
+	MOVQ         n+48(FP), R8
+	XORL         R9, R9
+	SUBQ         $0x20, R8
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXDQ  (BX)(R9*4), Z2
+	VPANDQ     Z2, Z0, Z2
+	VMOVDQU64  (DX)(R9*8), Z3
+	VPSRLVQ    Z2, Z3, Z4
+	VPMOVZXDQ  (SI)(R9*4), Z5
+	VPANDQ     Z5, Z0, Z5
+	VPSLLVQ    Z5, Z1, Z5
+	VPTERNLOGQ $0x12, (CX)(R9*8), Z5, Z4
+	VPSLLVQ    Z2, Z4, Z2
+	VPXORQ     Z3, Z2, Z2
+	KMOVB      (DI), K1
+	VMOVDQU64  Z2, K1, (AX)(R9*8)
+	VPMOVZXDQ  32(BX)(R9*4), Z2
+	VPANDQ     Z2, Z0, Z2
+	VMOVDQU64  64(DX)(R9*8), Z3
+	VPSRLVQ    Z2, Z3, Z4
+	VPMOVZXDQ  32(SI)(R9*4), Z5
+	VPANDQ     Z5, Z0, Z5
+	VPSLLVQ    Z5, Z1, Z5
+	VPTERNLOGQ $0x12, 64(CX)(R9*8), Z5, Z4
+	VPSLLVQ    Z2, Z4, Z2
+	VPXORQ     Z3, Z2, Z2
+	KMOVB      1(DI), K1
+	VMOVDQU64  Z2, K1, 64(AX)(R9*8)
+	VPMOVZXDQ  64(BX)(R9*4), Z2
+	VPANDQ     Z2, Z0, Z2
+	VMOVDQU64  128(DX)(R9*8), Z3
+	VPSRLVQ    Z2, Z3, Z4
+	VPMOVZXDQ  64(SI)(R9*4), Z5
+	VPANDQ     Z5, Z0, Z5
+	VPSLLVQ    Z5, Z1, Z5
+	VPTERNLOGQ $0x12, 128(CX)(R9*8), Z5, Z4
+	VPSLLVQ    Z2, Z4, Z2
+	VPXORQ     Z3, Z2, Z2
+	KMOVB      2(DI), K1
+	VMOVDQU64  Z2, K1, 128(AX)(R9*8)
+	VPMOVZXDQ  96(BX)(R9*4), Z2
+	VPANDQ     Z2, Z0, Z2
+	VMOVDQU64  192(DX)(R9*8), Z3
+	VPSRLVQ    Z2, Z3, Z4
+	VPMOVZXDQ  96(SI)(R9*4), Z5
+	VPANDQ     Z5, Z0, Z5
+	VPSLLVQ    Z5, Z1, Z5
+	VPTERNLOGQ $0x12, 192(CX)(R9*8), Z5, Z4
+	VPSLLVQ    Z2, Z4, Z2
+	VPXORQ     Z3, Z2, Z2
+	KMOVB      3(DI), K1
+	VMOVDQU64  Z2, K1, 192(AX)(R9*8)
+	ADDQ       $0x04, DI
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, R8
+	SUBQ $0x08, R8
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXDQ  (BX)(R9*4), Z2
+	VPANDQ     Z2, Z0, Z2
+	VMOVDQU64  (DX)(R9*8), Z3
+	VPSRLVQ    Z2, Z3, Z4
+	VPMOVZXDQ  (SI)(R9*4), Z5
+	VPANDQ     Z5, Z0, Z5
+	VPSLLVQ    Z5, Z1, Z5
+	VPTERNLOGQ $0x12, (CX)(R9*8), Z5, Z4
+	VPSLLVQ    Z2, Z4, Z2
+	VPXORQ     Z3, Z2, Z2
+	KMOVB      (DI), K1
+	VMOVDQU64  Z2, K1, (AX)(R9*8)
+	ADDQ       $0x01, DI
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (DI), DI
+	BZHIQ       R8, DI, DI
+	KMOVQ       DI, K1
+	VMOVDQU32.Z (BX)(R9*4), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z2, Z0, Z2
+	VMOVDQU64.Z (DX)(R9*8), K1, Z3
+	VPSRLVQ     Z2, Z3, Z4
+	VMOVDQU32.Z (SI)(R9*4), K1, Y5
+	VPMOVZXDQ   Y5, Z5
+	VPANDQ      Z5, Z0, Z0
+	VPSLLVQ     Z0, Z1, Z0
+	VMOVDQU64.Z (CX)(R9*8), K1, Z1
+	VPTERNLOGQ  $0x12, Z1, Z0, Z4
+	VPSLLVQ     Z2, Z4, Z0
+	VPXORQ      Z3, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(R9*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked8AVX2(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·fillMasked8AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Y0
+	VPBROADCASTQ value+32(FP), Y1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      laneBit8<>+0(SB), Y2
+	VMOVDQU      spread<>+0(SB), Y3
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VPANDN       (CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD (DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      (AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*1)
+	VPANDN       32(CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD 4(DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      32(AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*1)
+	ADDQ         $0x08, DX
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x20, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPANDN       (CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD (DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      (AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*1)
+	ADDQ         $0x04, DX
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x20, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVL         (DX), DX
+	TESTQ        $0x00000010, BX
+	JZ           no16
+	VPANDN       (CX)(SI*1), X0, X4
+	VPOR         X1, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      (AX)(SI*1), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(SI*1)
+	SHRQ         $0x10, DX
+	ADDQ         $0x10, SI
+
+no16:
+	TESTQ        $0x00000008, BX
+	JZ           no8
+	VMOVQ        (CX)(SI*1), X4
+	VPANDN       X4, X0, X4
+	VPOR         X1, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVQ        (AX)(SI*1), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVQ        X6, (AX)(SI*1)
+	SHRQ         $0x08, DX
+	ADDQ         $0x08, SI
+
+no8:
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VMOVD        (CX)(SI*1), X4
+	VPANDN       X4, X0, X4
+	VPOR         X1, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVD        (AX)(SI*1), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVD        X6, (AX)(SI*1)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	MOVWLZX      (CX)(SI*1), DI
+	VMOVD        DI, X4
+	VPANDN       X4, X0, X4
+	VPOR         X1, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTD X5, Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	MOVWLZX      (AX)(SI*1), DI
+	VMOVD        DI, X6
+	VPBLENDVB    X5, X4, X6, X6
+	VPEXTRW      $0x00, X6, (AX)(SI*1)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	MOVBLZX      (CX)(SI*1), CX
+	VMOVD        CX, X4
+	VPANDN       X4, X0, X0
+	VPOR         X1, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTD X1, Y1
+	VPSHUFB      Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPCMPEQB     Y2, Y1, Y1
+	MOVBLZX      (AX)(SI*1), CX
+	VMOVD        CX, X2
+	VPBLENDVB    X1, X0, X2, X2
+	VPEXTRB      $0x00, X2, (AX)(SI*1)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked16AVX2(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·fillMasked16AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Y0
+	VPBROADCASTQ value+32(FP), Y1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      laneBit16<>+0(SB), Y2
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPANDN       (CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW (DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*2)
+	VPANDN       32(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 2(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      32(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(SI*2)
+	VPANDN       64(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 4(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      64(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(SI*2)
+	VPANDN       96(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 6(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      96(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(SI*2)
+	ADDQ         $0x08, DX
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x10, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPANDN       (CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW (DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*2)
+	ADDQ         $0x02, DX
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x10, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVWLZX      (DX), DX
+	TESTQ        $0x00000008, BX
+	JZ           no8
+	VPANDN       (CX)(SI*2), X0, X3
+	VPOR         X1, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTW X4, Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*2), X5
+	VPBLENDVB    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(SI*2)
+	SHRQ         $0x08, DX
+	ADDQ         $0x08, SI
+
+no8:
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VMOVQ        (CX)(SI*2), X3
+	VPANDN       X3, X0, X3
+	VPOR         X1, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTW X4, Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVQ        (AX)(SI*2), X5
+	VPBLENDVB    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(SI*2)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	VMOVD        (CX)(SI*2), X3
+	VPANDN       X3, X0, X3
+	VPOR         X1, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTW X4, Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVD        (AX)(SI*2), X5
+	VPBLENDVB    X4, X3, X5, X5
+	VMOVD        X5, (AX)(SI*2)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	MOVWLZX      (CX)(SI*2), CX
+	VMOVD        CX, X3
+	VPANDN       X3, X0, X0
+	VPOR         X1, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTW X1, Y1
+	VPAND        Y2, Y1, Y1
+	VPCMPEQW     Y2, Y1, Y1
+	MOVWLZX      (AX)(SI*2), CX
+	VMOVD        CX, X2
+	VPBLENDVB    X1, X0, X2, X2
+	VPEXTRW      $0x00, X2, (AX)(SI*2)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked32AVX2(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·fillMasked32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Y0
+	VPBROADCASTQ value+32(FP), Y1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPANDN       (CX)(SI*4), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTB (DX), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*4)
+	VPANDN       32(CX)(SI*4), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTB 1(DX), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      32(AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(SI*4)
+	VPANDN       64(CX)(SI*4), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTB 2(DX), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      64(AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(SI*4)
+	VPANDN       96(CX)(SI*4), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTB 3(DX), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      96(AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(SI*4)
+	ADDQ         $0x04, DX
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, BX
+	SUBQ $0x08, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPANDN       (CX)(SI*4), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTB (DX), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*4)
+	ADDQ         $0x01, DX
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DX), DX
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VPANDN       (CX)(SI*4), X0, X3
+	VPOR         X1, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(SI*4)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	VMOVQ        (CX)(SI*4), X3
+	VPANDN       X3, X0, X3
+	VPOR         X1, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVQ        (AX)(SI*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(SI*4)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	VMOVD        (CX)(SI*4), X3
+	VPANDN       X3, X0, X0
+	VPOR         X1, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	VMOVD        (AX)(SI*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(SI*4)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked64AVX2(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX2
+TEXT ·fillMasked64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Y0
+	VPBROADCASTQ value+32(FP), Y1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      toSign64<>+0(SB), Y2
+	VMOVDQU      toSign64<>+32(SB), Y3
+	SUBQ         $0x10, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPANDN       (CX)(SI*8), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTB (DX), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      (AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*8)
+	VPANDN       32(CX)(SI*8), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTB (DX), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      32(AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*8)
+	VPANDN       64(CX)(SI*8), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTB 1(DX), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      64(AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(SI*8)
+	VPANDN       96(CX)(SI*8), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTB 1(DX), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      96(AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(SI*8)
+	ADDQ         $0x02, DX
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, BX
+	SUBQ $0x08, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPANDN       (CX)(SI*8), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTB (DX), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      (AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*8)
+	VPANDN       32(CX)(SI*8), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTB (DX), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      32(AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*8)
+	ADDQ         $0x01, DX
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DX), DX
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VPANDN       (CX)(SI*8), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*8)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	VPANDN       (CX)(SI*8), X0, X3
+	VPOR         X1, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*8), X5
+	VBLENDVPD    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(SI*8)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	VMOVQ        (CX)(SI*8), X3
+	VPANDN       X3, X0, X0
+	VPOR         X1, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VMOVQ        (AX)(SI*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(SI*8)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked8AVX512(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·fillMasked8AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Z0
+	VPBROADCASTQ value+32(FP), Z1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x40, BX
+	JB           vectorDone2
+
+	// One vector a turn.
+vector1:
+	VMOVDQU64  (CX)(SI*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVQ      (DX), K1
+	VMOVDQU8   Z2, K1, (AX)(SI*1)
+	ADDQ       $0x08, DX
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vector1
+
+vectorDone2:
+	ADDQ  $0x40, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       (DX), DX
+	BZHIQ      BX, DX, DX
+	KMOVQ      DX, K1
+	VMOVDQU8.Z (CX)(SI*1), K1, Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	VMOVDQU8   Z2, K1, (AX)(SI*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked16AVX512(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·fillMasked16AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Z0
+	VPBROADCASTQ value+32(FP), Z1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVD      (DX), K1
+	VMOVDQU16  Z2, K1, (AX)(SI*2)
+	VMOVDQU64  64(CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVD      4(DX), K1
+	VMOVDQU16  Z2, K1, 64(AX)(SI*2)
+	ADDQ       $0x08, DX
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x20, BX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVD      (DX), K1
+	VMOVDQU16  Z2, K1, (AX)(SI*2)
+	ADDQ       $0x04, DX
+	ADDQ       $0x20, SI
+	SUBQ       $0x20, BX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x20, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVL        (DX), DX
+	BZHIQ       BX, DX, DX
+	KMOVQ       DX, K1
+	VMOVDQU16.Z (CX)(SI*2), K1, Z2
+	VPTERNLOGQ  $0xd8, Z0, Z1, Z2
+	VMOVDQU16   Z2, K1, (AX)(SI*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked32AVX512(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·fillMasked32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Z0
+	VPBROADCASTQ value+32(FP), Z1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(SI*4), Z2
+	VPTERNLOGD $0xd8, Z0, Z1, Z2
+	KMOVW      (DX), K1
+	VMOVDQU32  Z2, K1, (AX)(SI*4)
+	VMOVDQU64  64(CX)(SI*4), Z2
+	VPTERNLOGD $0xd8, Z0, Z1, Z2
+	KMOVW      2(DX), K1
+	VMOVDQU32  Z2, K1, 64(AX)(SI*4)
+	VMOVDQU64  128(CX)(SI*4), Z2
+	VPTERNLOGD $0xd8, Z0, Z1, Z2
+	KMOVW      4(DX), K1
+	VMOVDQU32  Z2, K1, 128(AX)(SI*4)
+	VMOVDQU64  192(CX)(SI*4), Z2
+	VPTERNLOGD $0xd8, Z0, Z1, Z2
+	KMOVW      6(DX), K1
+	VMOVDQU32  Z2, K1, 192(AX)(SI*4)
+	ADDQ       $0x08, DX
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x10, BX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(SI*4), Z2
+	VPTERNLOGD $0xd8, Z0, Z1, Z2
+	KMOVW      (DX), K1
+	VMOVDQU32  Z2, K1, (AX)(SI*4)
+	ADDQ       $0x02, DX
+	ADDQ       $0x10, SI
+	SUBQ       $0x10, BX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (DX), DX
+	BZHIQ       BX, DX, DX
+	KMOVQ       DX, K1
+	VMOVDQU32.Z (CX)(SI*4), K1, Z2
+	VPTERNLOGD  $0xd8, Z0, Z1, Z2
+	VMOVDQU32   Z2, K1, (AX)(SI*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func fillMasked64AVX512(dst unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int, value uint64, mask uint64)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
+TEXT ·fillMasked64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ mask+40(FP), Z0
+	VPBROADCASTQ value+32(FP), Z1
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x20, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(SI*8), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVB      (DX), K1
+	VMOVDQU64  Z2, K1, (AX)(SI*8)
+	VMOVDQU64  64(CX)(SI*8), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVB      1(DX), K1
+	VMOVDQU64  Z2, K1, 64(AX)(SI*8)
+	VMOVDQU64  128(CX)(SI*8), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVB      2(DX), K1
+	VMOVDQU64  Z2, K1, 128(AX)(SI*8)
+	VMOVDQU64  192(CX)(SI*8), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVB      3(DX), K1
+	VMOVDQU64  Z2, K1, 192(AX)(SI*8)
+	ADDQ       $0x04, DX
+	ADDQ       $0x20, SI
+	SUBQ       $0x20, BX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, BX
+	SUBQ $0x08, BX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(SI*8), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVB      (DX), K1
+	VMOVDQU64  Z2, K1, (AX)(SI*8)
+	ADDQ       $0x01, DX
+	ADDQ       $0x08, SI
+	SUBQ       $0x08, BX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (DX), DX
+	BZHIQ       BX, DX, DX
+	KMOVQ       DX, K1
+	VMOVDQU64.Z (CX)(SI*8), K1, Z2
+	VPTERNLOGQ  $0xd8, Z0, Z1, Z2
+	VMOVDQU64   Z2, K1, (AX)(SI*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func selectMasked8AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·selectMasked8AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    mask+8(FP), CX
+	MOVQ    src+16(FP), DX
+	MOVQ    base+24(FP), BX
+	MOVQ    active+32(FP), SI
+	MOVQ    n+40(FP), DI
+	XORL    R8, R8
+	VMOVDQU laneBit8<>+0(SB), Y0
+	VMOVDQU spread<>+0(SB), Y1
+	SUBQ    $0x40, DI
+	JB      vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(R8*1), Y2
+	VPAND        (DX)(R8*1), Y2, Y3
+	VPANDN       (BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD (SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      (AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*1)
+	VMOVDQU      32(CX)(R8*1), Y2
+	VPAND        32(DX)(R8*1), Y2, Y3
+	VPANDN       32(BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD 4(SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      32(AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(R8*1)
+	ADDQ         $0x08, SI
+	ADDQ         $0x40, R8
+	SUBQ         $0x40, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x20, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(R8*1), Y2
+	VPAND        (DX)(R8*1), Y2, Y3
+	VPANDN       (BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD (SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      (AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*1)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x20, DI
 	TESTQ DI, DI
-	JZ    packed4
-	MOVQ  DX, R9
-	MOVQ  DI, R10
+	JZ    return
 
-column5:
-	MOVQ         (R9), R11
-	VPBROADCASTQ 16(R9), Z1
-	VPBROADCASTQ 8(R9), Z2
-	VMOVDQU64.Z  (R11)(BX*8), K1, Z3
-	VPSLLVQ      Z2, Z3, Z2
-	VPTERNLOGQ   $0xd8, Z1, Z2, Z0
-	ADDQ         $0x18, R9
-	DECQ         R10
-	JNZ          column5
+	// The lanes after the last vector, of fewer than 64.
+	MOVL         (SI), SI
+	TESTQ        $0x00000010, DI
+	JZ           no16
+	VMOVDQU      (CX)(R8*1), X2
+	VPAND        (DX)(R8*1), X2, X3
+	VPANDN       (BX)(R8*1), X2, X2
+	VPOR         X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTD X3, Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      (AX)(R8*1), X4
+	VPBLENDVB    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(R8*1)
+	SHRQ         $0x10, SI
+	ADDQ         $0x10, R8
 
-packed4:
-	VMOVDQU64 Z0, K1, (AX)(BX*8)
-	ADDQ      R8, BX
-	SUBQ      R8, SI
+no16:
+	TESTQ        $0x00000008, DI
+	JZ           no8
+	VMOVQ        (CX)(R8*1), X2
+	VMOVQ        (DX)(R8*1), X3
+	VPAND        X3, X2, X3
+	VMOVQ        (BX)(R8*1), X4
+	VPANDN       X4, X2, X2
+	VPOR         X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTD X3, Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVQ        (AX)(R8*1), X4
+	VPBLENDVB    X3, X2, X4, X4
+	VMOVQ        X4, (AX)(R8*1)
+	SHRQ         $0x08, SI
+	ADDQ         $0x08, R8
 
-aligned:
-	SUBQ $0x40, SI
-	JB   done7
+no8:
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VMOVD        (CX)(R8*1), X2
+	VMOVD        (DX)(R8*1), X3
+	VPAND        X3, X2, X3
+	VMOVD        (BX)(R8*1), X4
+	VPANDN       X4, X2, X2
+	VPOR         X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTD X3, Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVD        (AX)(R8*1), X4
+	VPBLENDVB    X3, X2, X4, X4
+	VMOVD        X4, (AX)(R8*1)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
 
-loop6:
-	TESTQ     CX, CX
-	JZ        zero8
-	VMOVDQU64 (CX)(BX*8), Z4
-	VMOVDQU64 64(CX)(BX*8), Z5
-	VMOVDQU64 128(CX)(BX*8), Z6
-	VMOVDQU64 192(CX)(BX*8), Z7
-	VMOVDQU64 256(CX)(BX*8), Z8
-	VMOVDQU64 320(CX)(BX*8), Z9
-	VMOVDQU64 384(CX)(BX*8), Z10
-	VMOVDQU64 448(CX)(BX*8), Z11
-	JMP       start9
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	MOVWLZX      (CX)(R8*1), R9
+	VMOVD        R9, X2
+	MOVWLZX      (DX)(R8*1), R9
+	VMOVD        R9, X3
+	VPAND        X3, X2, X3
+	MOVWLZX      (BX)(R8*1), R9
+	VMOVD        R9, X4
+	VPANDN       X4, X2, X2
+	VPOR         X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTD X3, Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	MOVWLZX      (AX)(R8*1), R9
+	VMOVD        R9, X4
+	VPBLENDVB    X3, X2, X4, X4
+	VPEXTRW      $0x00, X4, (AX)(R8*1)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
 
-zero8:
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	MOVBLZX      (CX)(R8*1), CX
+	VMOVD        CX, X2
+	MOVBLZX      (DX)(R8*1), CX
+	VMOVD        CX, X3
+	VPAND        X3, X2, X3
+	MOVBLZX      (BX)(R8*1), CX
+	VMOVD        CX, X4
+	VPANDN       X4, X2, X2
+	VPOR         X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTD X3, Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	MOVBLZX      (AX)(R8*1), CX
+	VMOVD        CX, X0
+	VPBLENDVB    X3, X2, X0, X0
+	VPEXTRB      $0x00, X0, (AX)(R8*1)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
 
-start9:
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func selectMasked16AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·selectMasked16AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    mask+8(FP), CX
+	MOVQ    src+16(FP), DX
+	MOVQ    base+24(FP), BX
+	MOVQ    active+32(FP), SI
+	MOVQ    n+40(FP), DI
+	XORL    R8, R8
+	VMOVDQU laneBit16<>+0(SB), Y0
+	SUBQ    $0x40, DI
+	JB      vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(R8*2), Y1
+	VPAND        (DX)(R8*2), Y1, Y2
+	VPANDN       (BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW (SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*2)
+	VMOVDQU      32(CX)(R8*2), Y1
+	VPAND        32(DX)(R8*2), Y1, Y2
+	VPANDN       32(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 2(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      32(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 32(AX)(R8*2)
+	VMOVDQU      64(CX)(R8*2), Y1
+	VPAND        64(DX)(R8*2), Y1, Y2
+	VPANDN       64(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 4(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      64(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 64(AX)(R8*2)
+	VMOVDQU      96(CX)(R8*2), Y1
+	VPAND        96(DX)(R8*2), Y1, Y2
+	VPANDN       96(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 6(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      96(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 96(AX)(R8*2)
+	ADDQ         $0x08, SI
+	ADDQ         $0x40, R8
+	SUBQ         $0x40, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(R8*2), Y1
+	VPAND        (DX)(R8*2), Y1, Y2
+	VPANDN       (BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW (SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*2)
+	ADDQ         $0x02, SI
+	ADDQ         $0x10, R8
+	SUBQ         $0x10, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
 	TESTQ DI, DI
-	JZ    packed10
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+	JZ    return
 
-column11:
-	MOVQ         (R8), R10
-	VPBROADCASTQ 16(R8), Z0
-	VPBROADCASTQ 8(R8), Z1
-	VMOVDQU64    (R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z4
-	VMOVDQU64    64(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z5
-	VMOVDQU64    128(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z6
-	VMOVDQU64    192(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z7
-	VMOVDQU64    256(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z8
-	VMOVDQU64    320(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z9
-	VMOVDQU64    384(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z10
-	VMOVDQU64    448(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z1
-	VPTERNLOGQ   $0xd8, Z0, Z1, Z11
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column11
+	// The lanes after the last vector, of fewer than 64.
+	MOVWLZX      (SI), SI
+	TESTQ        $0x00000008, DI
+	JZ           no8
+	VMOVDQU      (CX)(R8*2), X1
+	VPAND        (DX)(R8*2), X1, X2
+	VPANDN       (BX)(R8*2), X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTW X2, Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*2), X3
+	VPBLENDVB    X2, X1, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	SHRQ         $0x08, SI
+	ADDQ         $0x08, R8
 
-packed10:
-	VMOVNTDQ Z4, (AX)(BX*8)
-	VMOVNTDQ Z5, 64(AX)(BX*8)
-	VMOVNTDQ Z6, 128(AX)(BX*8)
-	VMOVNTDQ Z7, 192(AX)(BX*8)
-	VMOVNTDQ Z8, 256(AX)(BX*8)
-	VMOVNTDQ Z9, 320(AX)(BX*8)
-	VMOVNTDQ Z10, 384(AX)(BX*8)
-	VMOVNTDQ Z11, 448(AX)(BX*8)
-	ADDQ     $0x40, BX
-	SUBQ     $0x40, SI
-	JAE      loop6
+no8:
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VMOVQ        (CX)(R8*2), X1
+	VMOVQ        (DX)(R8*2), X2
+	VPAND        X2, X1, X2
+	VMOVQ        (BX)(R8*2), X3
+	VPANDN       X3, X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTW X2, Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVQ        (AX)(R8*2), X3
+	VPBLENDVB    X2, X1, X3, X3
+	VMOVQ        X3, (AX)(R8*2)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
 
-done7:
-	ADDQ $0x40, SI
-	SFENCE
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVD        (CX)(R8*2), X1
+	VMOVD        (DX)(R8*2), X2
+	VPAND        X2, X1, X2
+	VMOVD        (BX)(R8*2), X3
+	VPANDN       X3, X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTW X2, Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVD        (AX)(R8*2), X3
+	VPBLENDVB    X2, X1, X3, X3
+	VMOVD        X3, (AX)(R8*2)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
 
-cached1:
-	SUBQ $0x40, SI
-	JB   done13
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	MOVWLZX      (CX)(R8*2), CX
+	VMOVD        CX, X1
+	MOVWLZX      (DX)(R8*2), CX
+	VMOVD        CX, X2
+	VPAND        X2, X1, X2
+	MOVWLZX      (BX)(R8*2), CX
+	VMOVD        CX, X3
+	VPANDN       X3, X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTW X2, Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	MOVWLZX      (AX)(R8*2), CX
+	VMOVD        CX, X0
+	VPBLENDVB    X2, X1, X0, X0
+	VPEXTRW      $0x00, X0, (AX)(R8*2)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
 
-loop12:
-	TESTQ     CX, CX
-	JZ        zero14
-	VMOVDQU64 (CX)(BX*8), Z12
-	VMOVDQU64 64(CX)(BX*8), Z13
-	VMOVDQU64 128(CX)(BX*8), Z14
-	VMOVDQU64 192(CX)(BX*8), Z15
-	VMOVDQU64 256(CX)(BX*8), Z16
-	VMOVDQU64 320(CX)(BX*8), Z17
-	VMOVDQU64 384(CX)(BX*8), Z18
-	VMOVDQU64 448(CX)(BX*8), Z19
-	JMP       start15
+no1:
+return:
+	VZEROUPPER
+	RET
 
-zero14:
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
+// func selectMasked32AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·selectMasked32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    mask+8(FP), CX
+	MOVQ    src+16(FP), DX
+	MOVQ    base+24(FP), BX
+	MOVQ    active+32(FP), SI
+	MOVQ    n+40(FP), DI
+	XORL    R8, R8
+	VMOVDQU toSign32<>+0(SB), Y0
+	SUBQ    $0x20, DI
+	JB      vectorsDone2
 
-start15:
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(R8*4), Y1
+	VPAND        (DX)(R8*4), Y1, Y2
+	VPANDN       (BX)(R8*4), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTB (SI), Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*4), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*4)
+	VMOVDQU      32(CX)(R8*4), Y1
+	VPAND        32(DX)(R8*4), Y1, Y2
+	VPANDN       32(BX)(R8*4), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTB 1(SI), Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      32(AX)(R8*4), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 32(AX)(R8*4)
+	VMOVDQU      64(CX)(R8*4), Y1
+	VPAND        64(DX)(R8*4), Y1, Y2
+	VPANDN       64(BX)(R8*4), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTB 2(SI), Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      64(AX)(R8*4), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 64(AX)(R8*4)
+	VMOVDQU      96(CX)(R8*4), Y1
+	VPAND        96(DX)(R8*4), Y1, Y2
+	VPANDN       96(BX)(R8*4), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTB 3(SI), Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      96(AX)(R8*4), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 96(AX)(R8*4)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(R8*4), Y1
+	VPAND        (DX)(R8*4), Y1, Y2
+	VPANDN       (BX)(R8*4), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTB (SI), Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*4), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*4)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
 	TESTQ DI, DI
-	JZ    packed16
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+	JZ    return
 
-column17:
-	MOVQ         (R8), R10
-	VPBROADCASTQ 16(R8), Z0
-	VPBROADCASTQ 8(R8), Z1
-	VMOVDQU64    (R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z12
-	VMOVDQU64    64(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z13
-	VMOVDQU64    128(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z14
-	VMOVDQU64    192(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z15
-	VMOVDQU64    256(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z16
-	VMOVDQU64    320(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z17
-	VMOVDQU64    384(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z2
-	VPTERNLOGQ   $0xd8, Z0, Z2, Z18
-	VMOVDQU64    448(R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z1
-	VPTERNLOGQ   $0xd8, Z0, Z1, Z19
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column17
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VMOVDQU      (CX)(R8*4), X1
+	VPAND        (DX)(R8*4), X1, X2
+	VPANDN       (BX)(R8*4), X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTB X2, Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*4), X3
+	VBLENDVPS    X2, X1, X3, X3
+	VMOVDQU      X3, (AX)(R8*4)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
 
-packed16:
-	VMOVDQU64 Z12, (AX)(BX*8)
-	VMOVDQU64 Z13, 64(AX)(BX*8)
-	VMOVDQU64 Z14, 128(AX)(BX*8)
-	VMOVDQU64 Z15, 192(AX)(BX*8)
-	VMOVDQU64 Z16, 256(AX)(BX*8)
-	VMOVDQU64 Z17, 320(AX)(BX*8)
-	VMOVDQU64 Z18, 384(AX)(BX*8)
-	VMOVDQU64 Z19, 448(AX)(BX*8)
-	ADDQ      $0x40, BX
-	SUBQ      $0x40, SI
-	JAE       loop12
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (CX)(R8*4), X1
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X1, X2
+	VMOVQ        (BX)(R8*4), X3
+	VPANDN       X3, X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTB X2, Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVQ        (AX)(R8*4), X3
+	VBLENDVPS    X2, X1, X3, X3
+	VMOVQ        X3, (AX)(R8*4)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
 
-done13:
-	ADDQ $0x40, SI
-	SUBQ $0x08, SI
-	JB   done19
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (CX)(R8*4), X1
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X1, X2
+	VMOVD        (BX)(R8*4), X3
+	VPANDN       X3, X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTB X2, Y2
+	VPSLLVD      Y0, Y2, Y2
+	VMOVD        (AX)(R8*4), X0
+	VBLENDVPS    X2, X1, X0, X0
+	VMOVD        X0, (AX)(R8*4)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
 
-loop18:
-	TESTQ     CX, CX
-	JZ        zero20
-	VMOVDQU64 (CX)(BX*8), Z20
-	JMP       start21
+no1:
+return:
+	VZEROUPPER
+	RET
 
-zero20:
-	VPXORD Z20, Z20, Z20
+// func selectMasked64AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·selectMasked64AVX2(SB), NOSPLIT, $0-48
+	MOVQ    dst+0(FP), AX
+	MOVQ    mask+8(FP), CX
+	MOVQ    src+16(FP), DX
+	MOVQ    base+24(FP), BX
+	MOVQ    active+32(FP), SI
+	MOVQ    n+40(FP), DI
+	XORL    R8, R8
+	VMOVDQU toSign64<>+0(SB), Y0
+	VMOVDQU toSign64<>+32(SB), Y1
+	SUBQ    $0x10, DI
+	JB      vectorsDone2
 
-start21:
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(R8*8), Y2
+	VPAND        (DX)(R8*8), Y2, Y3
+	VPANDN       (BX)(R8*8), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVQ      Y0, Y3, Y3
+	VMOVDQU      (AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*8)
+	VMOVDQU      32(CX)(R8*8), Y2
+	VPAND        32(DX)(R8*8), Y2, Y3
+	VPANDN       32(BX)(R8*8), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VMOVDQU      32(AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(R8*8)
+	VMOVDQU      64(CX)(R8*8), Y2
+	VPAND        64(DX)(R8*8), Y2, Y3
+	VPANDN       64(BX)(R8*8), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTB 1(SI), Y3
+	VPSLLVQ      Y0, Y3, Y3
+	VMOVDQU      64(AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 64(AX)(R8*8)
+	VMOVDQU      96(CX)(R8*8), Y2
+	VPAND        96(DX)(R8*8), Y2, Y3
+	VPANDN       96(BX)(R8*8), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTB 1(SI), Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VMOVDQU      96(AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R8*8)
+	ADDQ         $0x02, SI
+	ADDQ         $0x10, R8
+	SUBQ         $0x10, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(R8*8), Y2
+	VPAND        (DX)(R8*8), Y2, Y3
+	VPANDN       (BX)(R8*8), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVQ      Y0, Y3, Y3
+	VMOVDQU      (AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*8)
+	VMOVDQU      32(CX)(R8*8), Y2
+	VPAND        32(DX)(R8*8), Y2, Y3
+	VPANDN       32(BX)(R8*8), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VMOVDQU      32(AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(R8*8)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
 	TESTQ DI, DI
-	JZ    packed22
-	MOVQ  DX, R8
-	MOVQ  DI, R9
+	JZ    return
 
-column23:
-	MOVQ         (R8), R10
-	VPBROADCASTQ 16(R8), Z0
-	VPBROADCASTQ 8(R8), Z1
-	VMOVDQU64    (R10)(BX*8), Z2
-	VPSLLVQ      Z1, Z2, Z1
-	VPTERNLOGQ   $0xd8, Z0, Z1, Z20
-	ADDQ         $0x18, R8
-	DECQ         R9
-	JNZ          column23
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VMOVDQU      (CX)(R8*8), Y1
+	VPAND        (DX)(R8*8), Y1, Y2
+	VPANDN       (BX)(R8*8), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VMOVQ        SI, X2
+	VPBROADCASTB X2, Y2
+	VPSLLVQ      Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*8), Y3
+	VBLENDVPD    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*8)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
 
-packed22:
-	VMOVDQU64 Z20, (AX)(BX*8)
-	ADDQ      $0x08, BX
-	SUBQ      $0x08, SI
-	JAE       loop18
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVDQU      (CX)(R8*8), X1
+	VPAND        (DX)(R8*8), X1, X2
+	VPANDN       (BX)(R8*8), X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTB X2, Y2
+	VPSLLVQ      Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*8), X3
+	VBLENDVPD    X2, X1, X3, X3
+	VMOVDQU      X3, (AX)(R8*8)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
 
-done19:
-	ADDQ        $0x08, SI
-	TESTQ       SI, SI
-	JZ          return
-	MOVQ        $0xffffffffffffffff, R8
-	BZHIQ       SI, R8, R8
-	KMOVQ       R8, K1
-	TESTQ       CX, CX
-	JZ          zero24
-	VMOVDQU64.Z (CX)(BX*8), K1, Z21
-	JMP         start25
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVQ        (CX)(R8*8), X1
+	VMOVQ        (DX)(R8*8), X2
+	VPAND        X2, X1, X2
+	VMOVQ        (BX)(R8*8), X3
+	VPANDN       X3, X1, X1
+	VPOR         X1, X2, X1
+	VMOVQ        SI, X2
+	VPBROADCASTB X2, Y2
+	VPSLLVQ      Y0, Y2, Y2
+	VMOVQ        (AX)(R8*8), X0
+	VBLENDVPD    X2, X1, X0, X0
+	VMOVQ        X0, (AX)(R8*8)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
 
-zero24:
-	VPXORD Z21, Z21, Z21
+no1:
+return:
+	VZEROUPPER
+	RET
 
-start25:
+// func selectMasked8AVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·selectMasked8AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ active+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORL R8, R8
+	SUBQ $0x40, DI
+	JB   vectorDone2
+
+	// One vector a turn.
+vector1:
+	VMOVDQU64  (CX)(R8*1), Z0
+	VMOVDQU64  (DX)(R8*1), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*1), Z1, Z0
+	KMOVQ      (SI), K1
+	VMOVDQU8   Z0, K1, (AX)(R8*1)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vector1
+
+vectorDone2:
+	ADDQ  $0x40, DI
 	TESTQ DI, DI
-	JZ    packed26
-	MOVQ  DX, CX
-	MOVQ  DI, DX
+	JZ    return
 
-column27:
-	MOVQ         (CX), SI
-	VPBROADCASTQ 16(CX), Z0
-	VPBROADCASTQ 8(CX), Z1
-	VMOVDQU64.Z  (SI)(BX*8), K1, Z2
-	VPSLLVQ      Z1, Z2, Z1
-	VPTERNLOGQ   $0xd8, Z0, Z1, Z21
-	ADDQ         $0x18, CX
-	DECQ         DX
-	JNZ          column27
+	// The lanes after the last vector.
+	MOVQ       (SI), SI
+	BZHIQ      DI, SI, SI
+	KMOVQ      SI, K1
+	VMOVDQU8.Z (CX)(R8*1), K1, Z0
+	VMOVDQU8.Z (DX)(R8*1), K1, Z1
+	VMOVDQU8.Z (BX)(R8*1), K1, Z2
+	VPTERNLOGQ $0xca, Z2, Z1, Z0
+	VMOVDQU8   Z0, K1, (AX)(R8*1)
 
-packed26:
-	VMOVDQU64 Z21, K1, (AX)(BX*8)
+return:
+	VZEROUPPER
+	RET
+
+// func selectMasked16AVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·selectMasked16AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ active+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORL R8, R8
+	SUBQ $0x40, DI
+	JB   vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(R8*2), Z0
+	VMOVDQU64  (DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
+	KMOVD      (SI), K1
+	VMOVDQU16  Z0, K1, (AX)(R8*2)
+	VMOVDQU64  64(CX)(R8*2), Z0
+	VMOVDQU64  64(DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, 64(BX)(R8*2), Z1, Z0
+	KMOVD      4(SI), K1
+	VMOVDQU16  Z0, K1, 64(AX)(R8*2)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x20, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(R8*2), Z0
+	VMOVDQU64  (DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
+	KMOVD      (SI), K1
+	VMOVDQU16  Z0, K1, (AX)(R8*2)
+	ADDQ       $0x04, SI
+	ADDQ       $0x20, R8
+	SUBQ       $0x20, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x20, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVL        (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU16.Z (CX)(R8*2), K1, Z0
+	VMOVDQU16.Z (DX)(R8*2), K1, Z1
+	VMOVDQU16.Z (BX)(R8*2), K1, Z2
+	VPTERNLOGQ  $0xca, Z2, Z1, Z0
+	VMOVDQU16   Z0, K1, (AX)(R8*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func selectMasked32AVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·selectMasked32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ active+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORL R8, R8
+	SUBQ $0x40, DI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(R8*4), Z0
+	VMOVDQU64  (DX)(R8*4), Z1
+	VPTERNLOGD $0xca, (BX)(R8*4), Z1, Z0
+	KMOVW      (SI), K1
+	VMOVDQU32  Z0, K1, (AX)(R8*4)
+	VMOVDQU64  64(CX)(R8*4), Z0
+	VMOVDQU64  64(DX)(R8*4), Z1
+	VPTERNLOGD $0xca, 64(BX)(R8*4), Z1, Z0
+	KMOVW      2(SI), K1
+	VMOVDQU32  Z0, K1, 64(AX)(R8*4)
+	VMOVDQU64  128(CX)(R8*4), Z0
+	VMOVDQU64  128(DX)(R8*4), Z1
+	VPTERNLOGD $0xca, 128(BX)(R8*4), Z1, Z0
+	KMOVW      4(SI), K1
+	VMOVDQU32  Z0, K1, 128(AX)(R8*4)
+	VMOVDQU64  192(CX)(R8*4), Z0
+	VMOVDQU64  192(DX)(R8*4), Z1
+	VPTERNLOGD $0xca, 192(BX)(R8*4), Z1, Z0
+	KMOVW      6(SI), K1
+	VMOVDQU32  Z0, K1, 192(AX)(R8*4)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(R8*4), Z0
+	VMOVDQU64  (DX)(R8*4), Z1
+	VPTERNLOGD $0xca, (BX)(R8*4), Z1, Z0
+	KMOVW      (SI), K1
+	VMOVDQU32  Z0, K1, (AX)(R8*4)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (CX)(R8*4), K1, Z0
+	VMOVDQU32.Z (DX)(R8*4), K1, Z1
+	VMOVDQU32.Z (BX)(R8*4), K1, Z2
+	VPTERNLOGD  $0xca, Z2, Z1, Z0
+	VMOVDQU32   Z0, K1, (AX)(R8*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func selectMasked64AVX512(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
+TEXT ·selectMasked64AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ active+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORL R8, R8
+	SUBQ $0x20, DI
+	JB   vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(R8*8), Z0
+	VMOVDQU64  (DX)(R8*8), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*8), Z1, Z0
+	KMOVB      (SI), K1
+	VMOVDQU64  Z0, K1, (AX)(R8*8)
+	VMOVDQU64  64(CX)(R8*8), Z0
+	VMOVDQU64  64(DX)(R8*8), Z1
+	VPTERNLOGQ $0xca, 64(BX)(R8*8), Z1, Z0
+	KMOVB      1(SI), K1
+	VMOVDQU64  Z0, K1, 64(AX)(R8*8)
+	VMOVDQU64  128(CX)(R8*8), Z0
+	VMOVDQU64  128(DX)(R8*8), Z1
+	VPTERNLOGQ $0xca, 128(BX)(R8*8), Z1, Z0
+	KMOVB      2(SI), K1
+	VMOVDQU64  Z0, K1, 128(AX)(R8*8)
+	VMOVDQU64  192(CX)(R8*8), Z0
+	VMOVDQU64  192(DX)(R8*8), Z1
+	VPTERNLOGQ $0xca, 192(BX)(R8*8), Z1, Z0
+	KMOVB      3(SI), K1
+	VMOVDQU64  Z0, K1, 192(AX)(R8*8)
+	ADDQ       $0x04, SI
+	ADDQ       $0x20, R8
+	SUBQ       $0x20, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(R8*8), Z0
+	VMOVDQU64  (DX)(R8*8), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*8), Z1, Z0
+	KMOVB      (SI), K1
+	VMOVDQU64  Z0, K1, (AX)(R8*8)
+	ADDQ       $0x01, SI
+	ADDQ       $0x08, R8
+	SUBQ       $0x08, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU64.Z (CX)(R8*8), K1, Z0
+	VMOVDQU64.Z (DX)(R8*8), K1, Z1
+	VMOVDQU64.Z (BX)(R8*8), K1, Z2
+	VPTERNLOGQ  $0xca, Z2, Z1, Z0
+	VMOVDQU64   Z0, K1, (AX)(R8*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked8AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·extractMasked8AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	TESTQ        BX, BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	NEGQ         BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+40(FP), Y2
+	VPBROADCASTQ sign+48(FP), Y3
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      laneBit8<>+0(SB), Y4
+	VMOVDQU      spread<>+0(SB), Y5
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*1), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBB       Y3, Y6, Y6
+	VPBROADCASTD (DX), Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	VMOVDQU      (AX)(SI*1), Y8
+	VPBLENDVB    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, (AX)(SI*1)
+	VMOVDQU      32(CX)(SI*1), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBB       Y3, Y6, Y6
+	VPBROADCASTD 4(DX), Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	VMOVDQU      32(AX)(SI*1), Y8
+	VPBLENDVB    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, 32(AX)(SI*1)
+	ADDQ         $0x08, DX
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x20, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(SI*1), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBB       Y3, Y6, Y6
+	VPBROADCASTD (DX), Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	VMOVDQU      (AX)(SI*1), Y8
+	VPBLENDVB    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, (AX)(SI*1)
+	ADDQ         $0x04, DX
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x20, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVL         (DX), DX
+	TESTQ        $0x00000010, BX
+	JZ           no16
+	VMOVDQU      (CX)(SI*1), X6
+	VPSLLVQ      X0, X6, X6
+	VPSRLVQ      X1, X6, X6
+	VPAND        X2, X6, X6
+	VPXOR        X3, X6, X6
+	VPSUBB       X3, X6, X6
+	VMOVQ        DX, X7
+	VPBROADCASTD X7, Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	VMOVDQU      (AX)(SI*1), X8
+	VPBLENDVB    X7, X6, X8, X8
+	VMOVDQU      X8, (AX)(SI*1)
+	SHRQ         $0x10, DX
+	ADDQ         $0x10, SI
+
+no16:
+	TESTQ        $0x00000008, BX
+	JZ           no8
+	VMOVQ        (CX)(SI*1), X6
+	VPSLLVQ      X0, X6, X6
+	VPSRLVQ      X1, X6, X6
+	VPAND        X2, X6, X6
+	VPXOR        X3, X6, X6
+	VPSUBB       X3, X6, X6
+	VMOVQ        DX, X7
+	VPBROADCASTD X7, Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	VMOVQ        (AX)(SI*1), X8
+	VPBLENDVB    X7, X6, X8, X8
+	VMOVQ        X8, (AX)(SI*1)
+	SHRQ         $0x08, DX
+	ADDQ         $0x08, SI
+
+no8:
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VMOVD        (CX)(SI*1), X6
+	VPSLLVQ      X0, X6, X6
+	VPSRLVQ      X1, X6, X6
+	VPAND        X2, X6, X6
+	VPXOR        X3, X6, X6
+	VPSUBB       X3, X6, X6
+	VMOVQ        DX, X7
+	VPBROADCASTD X7, Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	VMOVD        (AX)(SI*1), X8
+	VPBLENDVB    X7, X6, X8, X8
+	VMOVD        X8, (AX)(SI*1)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	MOVWLZX      (CX)(SI*1), DI
+	VMOVD        DI, X6
+	VPSLLVQ      X0, X6, X6
+	VPSRLVQ      X1, X6, X6
+	VPAND        X2, X6, X6
+	VPXOR        X3, X6, X6
+	VPSUBB       X3, X6, X6
+	VMOVQ        DX, X7
+	VPBROADCASTD X7, Y7
+	VPSHUFB      Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VPCMPEQB     Y4, Y7, Y7
+	MOVWLZX      (AX)(SI*1), DI
+	VMOVD        DI, X8
+	VPBLENDVB    X7, X6, X8, X8
+	VPEXTRW      $0x00, X8, (AX)(SI*1)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	MOVBLZX      (CX)(SI*1), CX
+	VMOVD        CX, X6
+	VPSLLVQ      X0, X6, X0
+	VPSRLVQ      X1, X0, X0
+	VPAND        X2, X0, X0
+	VPXOR        X3, X0, X0
+	VPSUBB       X3, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTD X1, Y1
+	VPSHUFB      Y5, Y1, Y1
+	VPAND        Y4, Y1, Y1
+	VPCMPEQB     Y4, Y1, Y1
+	MOVBLZX      (AX)(SI*1), CX
+	VMOVD        CX, X2
+	VPBLENDVB    X1, X0, X2, X2
+	VPEXTRB      $0x00, X2, (AX)(SI*1)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked16AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·extractMasked16AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	TESTQ        BX, BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	NEGQ         BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+40(FP), Y2
+	VPBROADCASTQ sign+48(FP), Y3
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      laneBit16<>+0(SB), Y4
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPBROADCASTW (DX), Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*2), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*2)
+	VMOVDQU      32(CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPBROADCASTW 2(DX), Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVDQU      32(AX)(SI*2), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(SI*2)
+	VMOVDQU      64(CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPBROADCASTW 4(DX), Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVDQU      64(AX)(SI*2), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(SI*2)
+	VMOVDQU      96(CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPBROADCASTW 6(DX), Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVDQU      96(AX)(SI*2), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(SI*2)
+	ADDQ         $0x08, DX
+	ADDQ         $0x40, SI
+	SUBQ         $0x40, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x10, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(SI*2), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBW       Y3, Y5, Y5
+	VPBROADCASTW (DX), Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*2), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*2)
+	ADDQ         $0x02, DX
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x10, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVWLZX      (DX), DX
+	TESTQ        $0x00000008, BX
+	JZ           no8
+	VMOVDQU      (CX)(SI*2), X5
+	VPSLLVQ      X0, X5, X5
+	VPSRLVQ      X1, X5, X5
+	VPAND        X2, X5, X5
+	VPXOR        X3, X5, X5
+	VPSUBW       X3, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTW X6, Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*2), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVDQU      X7, (AX)(SI*2)
+	SHRQ         $0x08, DX
+	ADDQ         $0x08, SI
+
+no8:
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VMOVQ        (CX)(SI*2), X5
+	VPSLLVQ      X0, X5, X5
+	VPSRLVQ      X1, X5, X5
+	VPAND        X2, X5, X5
+	VPXOR        X3, X5, X5
+	VPSUBW       X3, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTW X6, Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVQ        (AX)(SI*2), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVQ        X7, (AX)(SI*2)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	VMOVD        (CX)(SI*2), X5
+	VPSLLVQ      X0, X5, X5
+	VPSRLVQ      X1, X5, X5
+	VPAND        X2, X5, X5
+	VPXOR        X3, X5, X5
+	VPSUBW       X3, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTW X6, Y6
+	VPAND        Y4, Y6, Y6
+	VPCMPEQW     Y4, Y6, Y6
+	VMOVD        (AX)(SI*2), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVD        X7, (AX)(SI*2)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	MOVWLZX      (CX)(SI*2), CX
+	VMOVD        CX, X5
+	VPSLLVQ      X0, X5, X0
+	VPSRLVQ      X1, X0, X0
+	VPAND        X2, X0, X0
+	VPXOR        X3, X0, X0
+	VPSUBW       X3, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTW X1, Y1
+	VPAND        Y4, Y1, Y1
+	VPCMPEQW     Y4, Y1, Y1
+	MOVWLZX      (AX)(SI*2), CX
+	VMOVD        CX, X2
+	VPBLENDVB    X1, X0, X2, X2
+	VPEXTRW      $0x00, X2, (AX)(SI*2)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked32AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·extractMasked32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	TESTQ        BX, BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	NEGQ         BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+40(FP), Y2
+	VPBROADCASTQ sign+48(FP), Y3
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      toSign32<>+0(SB), Y4
+	SUBQ         $0x20, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPBROADCASTB (DX), Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*4), Y7
+	VBLENDVPS    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*4)
+	VMOVDQU      32(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPBROADCASTB 1(DX), Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVDQU      32(AX)(SI*4), Y7
+	VBLENDVPS    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(SI*4)
+	VMOVDQU      64(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPBROADCASTB 2(DX), Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVDQU      64(AX)(SI*4), Y7
+	VBLENDVPS    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(SI*4)
+	VMOVDQU      96(CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPBROADCASTB 3(DX), Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVDQU      96(AX)(SI*4), Y7
+	VBLENDVPS    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(SI*4)
+	ADDQ         $0x04, DX
+	ADDQ         $0x20, SI
+	SUBQ         $0x20, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, BX
+	SUBQ $0x08, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(SI*4), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBD       Y3, Y5, Y5
+	VPBROADCASTB (DX), Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*4), Y7
+	VBLENDVPS    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*4)
+	ADDQ         $0x01, DX
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DX), DX
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VMOVDQU      (CX)(SI*4), X5
+	VPSLLVQ      X0, X5, X5
+	VPSRLVQ      X1, X5, X5
+	VPAND        X2, X5, X5
+	VPXOR        X3, X5, X5
+	VPSUBD       X3, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTB X6, Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*4), X7
+	VBLENDVPS    X6, X5, X7, X7
+	VMOVDQU      X7, (AX)(SI*4)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	VMOVQ        (CX)(SI*4), X5
+	VPSLLVQ      X0, X5, X5
+	VPSRLVQ      X1, X5, X5
+	VPAND        X2, X5, X5
+	VPXOR        X3, X5, X5
+	VPSUBD       X3, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTB X6, Y6
+	VPSLLVD      Y4, Y6, Y6
+	VMOVQ        (AX)(SI*4), X7
+	VBLENDVPS    X6, X5, X7, X7
+	VMOVQ        X7, (AX)(SI*4)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	VMOVD        (CX)(SI*4), X5
+	VPSLLVQ      X0, X5, X0
+	VPSRLVQ      X1, X0, X0
+	VPAND        X2, X0, X0
+	VPXOR        X3, X0, X0
+	VPSUBD       X3, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y4, Y1, Y1
+	VMOVD        (AX)(SI*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(SI*4)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked64AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·extractMasked64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	TESTQ        BX, BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X0
+	VPBROADCASTQ X0, Y0
+	XORL         SI, SI
+	MOVQ         shift+32(FP), BX
+	NEGQ         BX
+	CMOVQLT      SI, BX
+	VMOVQ        BX, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ mask+40(FP), Y2
+	VPBROADCASTQ sign+48(FP), Y3
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	VMOVDQU      toSign64<>+0(SB), Y4
+	VMOVDQU      toSign64<>+32(SB), Y5
+	SUBQ         $0x10, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU      (CX)(SI*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPBROADCASTB (DX), Y7
+	VPSLLVQ      Y4, Y7, Y7
+	VMOVDQU      (AX)(SI*8), Y8
+	VBLENDVPD    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, (AX)(SI*8)
+	VMOVDQU      32(CX)(SI*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPBROADCASTB (DX), Y7
+	VPSLLVQ      Y5, Y7, Y7
+	VMOVDQU      32(AX)(SI*8), Y8
+	VBLENDVPD    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, 32(AX)(SI*8)
+	VMOVDQU      64(CX)(SI*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPBROADCASTB 1(DX), Y7
+	VPSLLVQ      Y4, Y7, Y7
+	VMOVDQU      64(AX)(SI*8), Y8
+	VBLENDVPD    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, 64(AX)(SI*8)
+	VMOVDQU      96(CX)(SI*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPBROADCASTB 1(DX), Y7
+	VPSLLVQ      Y5, Y7, Y7
+	VMOVDQU      96(AX)(SI*8), Y8
+	VBLENDVPD    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, 96(AX)(SI*8)
+	ADDQ         $0x02, DX
+	ADDQ         $0x10, SI
+	SUBQ         $0x10, BX
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, BX
+	SUBQ $0x08, BX
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VMOVDQU      (CX)(SI*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPBROADCASTB (DX), Y7
+	VPSLLVQ      Y4, Y7, Y7
+	VMOVDQU      (AX)(SI*8), Y8
+	VBLENDVPD    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, (AX)(SI*8)
+	VMOVDQU      32(CX)(SI*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPBROADCASTB (DX), Y7
+	VPSLLVQ      Y5, Y7, Y7
+	VMOVDQU      32(AX)(SI*8), Y8
+	VBLENDVPD    Y7, Y6, Y8, Y8
+	VMOVDQU      Y8, 32(AX)(SI*8)
+	ADDQ         $0x01, DX
+	ADDQ         $0x08, SI
+	SUBQ         $0x08, BX
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (DX), DX
+	TESTQ        $0x00000004, BX
+	JZ           no4
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	VMOVQ        DX, X6
+	VPBROADCASTB X6, Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*8)
+	SHRQ         $0x04, DX
+	ADDQ         $0x04, SI
+
+no4:
+	TESTQ        $0x00000002, BX
+	JZ           no2
+	VMOVDQU      (CX)(SI*8), X5
+	VPSLLVQ      X0, X5, X5
+	VPSRLVQ      X1, X5, X5
+	VPAND        X2, X5, X5
+	VPXOR        X3, X5, X5
+	VPSUBQ       X3, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTB X6, Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      (AX)(SI*8), X7
+	VBLENDVPD    X6, X5, X7, X7
+	VMOVDQU      X7, (AX)(SI*8)
+	SHRQ         $0x02, DX
+	ADDQ         $0x02, SI
+
+no2:
+	TESTQ        $0x00000001, BX
+	JZ           no1
+	VMOVQ        (CX)(SI*8), X5
+	VPSLLVQ      X0, X5, X0
+	VPSRLVQ      X1, X0, X0
+	VPAND        X2, X0, X0
+	VPXOR        X3, X0, X0
+	VPSUBQ       X3, X0, X0
+	VMOVQ        DX, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      Y4, Y1, Y1
+	VMOVQ        (AX)(SI*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(SI*8)
+	SHRQ         $0x01, DX
+	ADDQ         $0x01, SI
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked8AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·extractMasked8AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ mask+40(FP), Z1
+	VPBROADCASTQ sign+48(FP), Z2
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x40, BX
+	JB           vectorDone2
+
+	// One vector a turn.
+vector1:
+	VMOVDQU64  (CX)(SI*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	KMOVQ      (DX), K1
+	VMOVDQU8   Z3, K1, (AX)(SI*1)
+	ADDQ       $0x08, DX
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vector1
+
+vectorDone2:
+	ADDQ  $0x40, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVQ       (DX), DX
+	BZHIQ      BX, DX, DX
+	KMOVQ      DX, K1
+	VMOVDQU8.Z (CX)(SI*1), K1, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBB     Z2, Z0, Z0
+	VMOVDQU8   Z0, K1, (AX)(SI*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked16AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·extractMasked16AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ mask+40(FP), Z1
+	VPBROADCASTQ sign+48(FP), Z2
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 2 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(SI*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	KMOVD      (DX), K1
+	VMOVDQU16  Z3, K1, (AX)(SI*2)
+	VMOVDQU64  64(CX)(SI*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	KMOVD      4(DX), K1
+	VMOVDQU16  Z3, K1, 64(AX)(SI*2)
+	ADDQ       $0x08, DX
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x20, BX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(SI*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	KMOVD      (DX), K1
+	VMOVDQU16  Z3, K1, (AX)(SI*2)
+	ADDQ       $0x04, DX
+	ADDQ       $0x20, SI
+	SUBQ       $0x20, BX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x20, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVL        (DX), DX
+	BZHIQ       BX, DX, DX
+	KMOVQ       DX, K1
+	VMOVDQU16.Z (CX)(SI*2), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VMOVDQU16   Z0, K1, (AX)(SI*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked32AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·extractMasked32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ mask+40(FP), Z1
+	VPBROADCASTQ sign+48(FP), Z2
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x40, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(SI*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	KMOVW      (DX), K1
+	VMOVDQU32  Z3, K1, (AX)(SI*4)
+	VMOVDQU64  64(CX)(SI*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	KMOVW      2(DX), K1
+	VMOVDQU32  Z3, K1, 64(AX)(SI*4)
+	VMOVDQU64  128(CX)(SI*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	KMOVW      4(DX), K1
+	VMOVDQU32  Z3, K1, 128(AX)(SI*4)
+	VMOVDQU64  192(CX)(SI*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	KMOVW      6(DX), K1
+	VMOVDQU32  Z3, K1, 192(AX)(SI*4)
+	ADDQ       $0x08, DX
+	ADDQ       $0x40, SI
+	SUBQ       $0x40, BX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, BX
+	SUBQ $0x10, BX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(SI*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	KMOVW      (DX), K1
+	VMOVDQU32  Z3, K1, (AX)(SI*4)
+	ADDQ       $0x02, DX
+	ADDQ       $0x10, SI
+	SUBQ       $0x10, BX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (DX), DX
+	BZHIQ       BX, DX, DX
+	KMOVQ       DX, K1
+	VMOVDQU32.Z (CX)(SI*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)(SI*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractMasked64AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
+TEXT ·extractMasked64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         active+16(FP), DX
+	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ mask+40(FP), Z1
+	VPBROADCASTQ sign+48(FP), Z2
+	MOVQ         n+24(FP), BX
+	XORL         SI, SI
+	SUBQ         $0x20, BX
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(SI*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	KMOVB      (DX), K1
+	VMOVDQU64  Z3, K1, (AX)(SI*8)
+	VMOVDQU64  64(CX)(SI*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	KMOVB      1(DX), K1
+	VMOVDQU64  Z3, K1, 64(AX)(SI*8)
+	VMOVDQU64  128(CX)(SI*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	KMOVB      2(DX), K1
+	VMOVDQU64  Z3, K1, 128(AX)(SI*8)
+	VMOVDQU64  192(CX)(SI*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	KMOVB      3(DX), K1
+	VMOVDQU64  Z3, K1, 192(AX)(SI*8)
+	ADDQ       $0x04, DX
+	ADDQ       $0x20, SI
+	SUBQ       $0x20, BX
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x20, BX
+	SUBQ $0x08, BX
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(SI*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	KMOVB      (DX), K1
+	VMOVDQU64  Z3, K1, (AX)(SI*8)
+	ADDQ       $0x01, DX
+	ADDQ       $0x08, SI
+	SUBQ       $0x08, BX
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x08, BX
+	TESTQ BX, BX
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (DX), DX
+	BZHIQ       BX, DX, DX
+	KMOVQ       DX, K1
+	VMOVDQU64.Z (CX)(SI*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(SI*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned8AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedUnsigned8AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXBD    (CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    (AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVZXBD    8(CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 1(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    8(AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 8(AX)(R8*1)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVZXBD    16(CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 2(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    16(AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 16(AX)(R8*1)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVZXBD    24(CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 3(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    24(AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 24(AX)(R8*1)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXBD    (CX)(R8*1), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    (AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPAND        (DX)(R8*4), X0, X3
+	VPMOVZXBD    (CX)(R8*1), X4
+	VPSRLVD      X3, X4, X3
+	VPAND        (BX)(R8*4), X0, X4
+	VPSLLVD      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXBD    (AX)(R8*1), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To8<>+0(SB), X5, X3
+	VMOVD        X3, (AX)(R8*1)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	MOVWLZX      (CX)(R8*1), R9
+	VMOVD        R9, X4
+	VPMOVZXBD    X4, X4
+	VPSRLVD      X3, X4, X3
+	VMOVQ        (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSLLVD      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	MOVWLZX      (AX)(R8*1), R9
+	VMOVD        R9, X5
+	VPMOVZXBD    X5, X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To8<>+0(SB), X5, X3
+	VPEXTRW      $0x00, X3, (AX)(R8*1)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	MOVBLZX      (CX)(R8*1), CX
+	VMOVD        CX, X4
+	VPMOVZXBD    X4, X4
+	VPSRLVD      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPAND        X4, X0, X0
+	VPSLLVD      X0, X1, X0
+	VPANDN       X3, X0, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	MOVBLZX      (AX)(R8*1), CX
+	VMOVD        CX, X2
+	VPMOVZXBD    X2, X2
+	VBLENDVPS    X1, X0, X2, X2
+	VPSHUFB      narrow32To8<>+0(SB), X2, X0
+	VPEXTRB      $0x00, X0, (AX)(R8*1)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned16AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedUnsigned16AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXWD    (CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    (AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVZXWD    16(CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 1(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    16(AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)(R8*2)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVZXWD    32(CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 2(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    32(AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)(R8*2)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVZXWD    48(CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 3(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    48(AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 48(AX)(R8*2)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVZXWD    (CX)(R8*2), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    (AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPAND        (DX)(R8*4), X0, X3
+	VPMOVZXWD    (CX)(R8*2), X4
+	VPSRLVD      X3, X4, X3
+	VPAND        (BX)(R8*4), X0, X4
+	VPSLLVD      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVZXWD    (AX)(R8*2), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To16<>+0(SB), X5, X3
+	VMOVQ        X3, (AX)(R8*2)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVD        (CX)(R8*2), X4
+	VPMOVZXWD    X4, X4
+	VPSRLVD      X3, X4, X3
+	VMOVQ        (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSLLVD      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVD        (AX)(R8*2), X5
+	VPMOVZXWD    X5, X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To16<>+0(SB), X5, X3
+	VMOVD        X3, (AX)(R8*2)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	MOVWLZX      (CX)(R8*2), CX
+	VMOVD        CX, X4
+	VPMOVZXWD    X4, X4
+	VPSRLVD      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPAND        X4, X0, X0
+	VPSLLVD      X0, X1, X0
+	VPANDN       X3, X0, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	MOVWLZX      (AX)(R8*2), CX
+	VMOVD        CX, X2
+	VPMOVZXWD    X2, X2
+	VBLENDVPS    X1, X0, X2, X2
+	VPSHUFB      narrow32To16<>+0(SB), X2, X0
+	VPEXTRW      $0x00, X0, (AX)(R8*2)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned32AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedUnsigned32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VMOVDQU      (CX)(R8*4), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*4)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VMOVDQU      32(CX)(R8*4), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 1(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      32(AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(R8*4)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VMOVDQU      64(CX)(R8*4), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 2(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      64(AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(R8*4)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VMOVDQU      96(CX)(R8*4), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB 3(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      96(AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(R8*4)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VMOVDQU      (CX)(R8*4), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*4)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPAND        (DX)(R8*4), X0, X3
+	VMOVDQU      (CX)(R8*4), X4
+	VPSRLVD      X3, X4, X3
+	VPAND        (BX)(R8*4), X0, X4
+	VPSLLVD      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(R8*4)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVQ        (CX)(R8*4), X4
+	VPSRLVD      X3, X4, X3
+	VMOVQ        (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSLLVD      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVQ        (AX)(R8*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(R8*4)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVD        (CX)(R8*4), X4
+	VPSRLVD      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPAND        X4, X0, X0
+	VPSLLVD      X0, X1, X0
+	VPANDN       X3, X0, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	VMOVD        (AX)(R8*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(R8*4)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned64AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedUnsigned64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign64<>+0(SB), Y2
+	VMOVDQU      toSign64<>+32(SB), Y3
+	SUBQ         $0x10, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXDQ    (DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      (CX)(R8*8), Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPMOVZXDQ    (BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPBROADCASTB (SI), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      (AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      32(CX)(R8*8), Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPMOVZXDQ    16(BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPBROADCASTB (SI), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      32(AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(R8*8)
+	VPMOVZXDQ    32(DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      64(CX)(R8*8), Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPMOVZXDQ    32(BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPBROADCASTB 1(SI), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      64(AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(R8*8)
+	VPMOVZXDQ    48(DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      96(CX)(R8*8), Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPMOVZXDQ    48(BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPBROADCASTB 1(SI), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      96(AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(R8*8)
+	ADDQ         $0x02, SI
+	ADDQ         $0x10, R8
+	SUBQ         $0x10, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPMOVZXDQ    (DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      (CX)(R8*8), Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPMOVZXDQ    (BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPBROADCASTB (SI), Y5
+	VPSLLVQ      Y2, Y5, Y5
+	VMOVDQU      (AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      32(CX)(R8*8), Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPMOVZXDQ    16(BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPBROADCASTB (SI), Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      32(AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(R8*8)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPMOVZXDQ    (DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (CX)(R8*8), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    (BX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*8)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VPMOVZXDQ    (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVDQU      (CX)(R8*8), X4
+	VPSRLVQ      X3, X4, X3
+	VPMOVZXDQ    (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSLLVQ      X4, X1, X4
+	VPANDN       X3, X4, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*8), X5
+	VBLENDVPD    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(R8*8)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPMOVZXDQ    X3, X3
+	VPAND        X3, X0, X3
+	VMOVQ        (CX)(R8*8), X4
+	VPSRLVQ      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPMOVZXDQ    X4, X4
+	VPAND        X4, X0, X0
+	VPSLLVQ      X0, X1, X0
+	VPANDN       X3, X0, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VMOVQ        (AX)(R8*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(R8*8)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned8AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachMaskedUnsigned8AVX512(SB), NOSPLIT, $0-48
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       pos+16(FP), DX
+	MOVQ       width+24(FP), BX
+	MOVQ       active+32(FP), SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	KMOVQ      DI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+40(FP), DI
+	XORL       R8, R8
+	SUBQ       $0x40, DI
+	JB         vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXBD  (CX)(R8*1), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      (SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, (AX)(R8*1)
+	VPMOVZXBD  16(CX)(R8*1), Z1
+	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      2(SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 16(AX)(R8*1)
+	VPMOVZXBD  32(CX)(R8*1), Z1
+	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      4(SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 32(AX)(R8*1)
+	VPMOVZXBD  48(CX)(R8*1), Z1
+	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      6(SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 48(AX)(R8*1)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXBD  (CX)(R8*1), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      (SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, (AX)(R8*1)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX    (SI), SI
+	BZHIQ      DI, SI, SI
+	KMOVQ      SI, K1
+	MOVQ       DI, SI
+	SHLQ       $0x02, SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K2
+	VMOVDQU8.Z (CX)(R8*1), K1, X1
+	VPMOVZXBD  X1, Z1
+	VMOVDQU8.Z (DX)(R8*4), K2, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K2, Z2
+	VPSLLVD    Z2, Z0, Z0
+	VPANDND    Z1, Z0, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)(R8*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned16AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachMaskedUnsigned16AVX512(SB), NOSPLIT, $0-48
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       pos+16(FP), DX
+	MOVQ       width+24(FP), BX
+	MOVQ       active+32(FP), SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	KMOVQ      DI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+40(FP), DI
+	XORL       R8, R8
+	SUBQ       $0x40, DI
+	JB         vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXWD  (CX)(R8*2), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      (SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, (AX)(R8*2)
+	VPMOVZXWD  32(CX)(R8*2), Z1
+	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      2(SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 32(AX)(R8*2)
+	VPMOVZXWD  64(CX)(R8*2), Z1
+	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      4(SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 64(AX)(R8*2)
+	VPMOVZXWD  96(CX)(R8*2), Z1
+	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      6(SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 96(AX)(R8*2)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXWD  (CX)(R8*2), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      (SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, (AX)(R8*2)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	MOVQ        DI, SI
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU16.Z (CX)(R8*2), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VMOVDQU8.Z  (DX)(R8*4), K2, Z2
+	VPSRLVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX)(R8*4), K2, Z2
+	VPSLLVD     Z2, Z0, Z0
+	VPANDND     Z1, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(R8*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned32AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·extractEachMaskedUnsigned32AVX512(SB), NOSPLIT, $0-48
+	MOVQ       dst+0(FP), AX
+	MOVQ       src+8(FP), CX
+	MOVQ       pos+16(FP), DX
+	MOVQ       width+24(FP), BX
+	MOVQ       active+32(FP), SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	KMOVQ      DI, K1
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+	MOVQ       n+40(FP), DI
+	XORL       R8, R8
+	SUBQ       $0x40, DI
+	JB         vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(R8*4), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      (SI), K2
+	VMOVDQU32  Z1, K2, (AX)(R8*4)
+	VMOVDQU64  64(CX)(R8*4), Z1
+	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      2(SI), K2
+	VMOVDQU32  Z1, K2, 64(AX)(R8*4)
+	VMOVDQU64  128(CX)(R8*4), Z1
+	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      4(SI), K2
+	VMOVDQU32  Z1, K2, 128(AX)(R8*4)
+	VMOVDQU64  192(CX)(R8*4), Z1
+	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      6(SI), K2
+	VMOVDQU32  Z1, K2, 192(AX)(R8*4)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(R8*4), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRLVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSLLVD    Z2, Z0, Z2
+	VPANDND    Z1, Z2, Z1
+	KMOVW      (SI), K2
+	VMOVDQU32  Z1, K2, (AX)(R8*4)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	MOVQ        DI, SI
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU32.Z (CX)(R8*4), K1, Z1
+	VMOVDQU8.Z  (DX)(R8*4), K2, Z2
+	VPSRLVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX)(R8*4), K2, Z2
+	VPSLLVD     Z2, Z0, Z0
+	VPANDND     Z1, Z0, Z0
+	VMOVDQU32   Z0, K1, (AX)(R8*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedUnsigned64AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachMaskedUnsigned64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VPBROADCASTQ DI, Z0
+	VPTERNLOGD   $0xff, Z1, Z1, Z1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXDQ (DX)(R8*4), Z2
+	VPANDQ    Z2, Z0, Z2
+	VMOVDQU64 (CX)(R8*8), Z3
+	VPSRLVQ   Z2, Z3, Z2
+	VPMOVZXDQ (BX)(R8*4), Z3
+	VPANDQ    Z3, Z0, Z3
+	VPSLLVQ   Z3, Z1, Z3
+	VPANDNQ   Z2, Z3, Z2
+	KMOVB     (SI), K1
+	VMOVDQU64 Z2, K1, (AX)(R8*8)
+	VPMOVZXDQ 32(DX)(R8*4), Z2
+	VPANDQ    Z2, Z0, Z2
+	VMOVDQU64 64(CX)(R8*8), Z3
+	VPSRLVQ   Z2, Z3, Z2
+	VPMOVZXDQ 32(BX)(R8*4), Z3
+	VPANDQ    Z3, Z0, Z3
+	VPSLLVQ   Z3, Z1, Z3
+	VPANDNQ   Z2, Z3, Z2
+	KMOVB     1(SI), K1
+	VMOVDQU64 Z2, K1, 64(AX)(R8*8)
+	VPMOVZXDQ 64(DX)(R8*4), Z2
+	VPANDQ    Z2, Z0, Z2
+	VMOVDQU64 128(CX)(R8*8), Z3
+	VPSRLVQ   Z2, Z3, Z2
+	VPMOVZXDQ 64(BX)(R8*4), Z3
+	VPANDQ    Z3, Z0, Z3
+	VPSLLVQ   Z3, Z1, Z3
+	VPANDNQ   Z2, Z3, Z2
+	KMOVB     2(SI), K1
+	VMOVDQU64 Z2, K1, 128(AX)(R8*8)
+	VPMOVZXDQ 96(DX)(R8*4), Z2
+	VPANDQ    Z2, Z0, Z2
+	VMOVDQU64 192(CX)(R8*8), Z3
+	VPSRLVQ   Z2, Z3, Z2
+	VPMOVZXDQ 96(BX)(R8*4), Z3
+	VPANDQ    Z3, Z0, Z3
+	VPSLLVQ   Z3, Z1, Z3
+	VPANDNQ   Z2, Z3, Z2
+	KMOVB     3(SI), K1
+	VMOVDQU64 Z2, K1, 192(AX)(R8*8)
+	ADDQ      $0x04, SI
+	ADDQ      $0x20, R8
+	SUBQ      $0x20, DI
+	JAE       vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXDQ (DX)(R8*4), Z2
+	VPANDQ    Z2, Z0, Z2
+	VMOVDQU64 (CX)(R8*8), Z3
+	VPSRLVQ   Z2, Z3, Z2
+	VPMOVZXDQ (BX)(R8*4), Z3
+	VPANDQ    Z3, Z0, Z3
+	VPSLLVQ   Z3, Z1, Z3
+	VPANDNQ   Z2, Z3, Z2
+	KMOVB     (SI), K1
+	VMOVDQU64 Z2, K1, (AX)(R8*8)
+	ADDQ      $0x01, SI
+	ADDQ      $0x08, R8
+	SUBQ      $0x08, DI
+	JAE       vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (DX)(R8*4), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z2, Z0, Z2
+	VMOVDQU64.Z (CX)(R8*8), K1, Z3
+	VPSRLVQ     Z2, Z3, Z2
+	VMOVDQU32.Z (BX)(R8*4), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPANDQ      Z3, Z0, Z0
+	VPSLLVQ     Z0, Z1, Z0
+	VPANDNQ     Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(R8*8)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned8AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedSigned8AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000020, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXBD    (CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXBD    (AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVSXBD    8(CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 1(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXBD    8(AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 8(AX)(R8*1)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVSXBD    16(CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 2(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXBD    16(AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 16(AX)(R8*1)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVSXBD    24(CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 3(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXBD    24(AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, 24(AX)(R8*1)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXBD    (CX)(R8*1), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXBD    (AX)(R8*1), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVQ        X3, (AX)(R8*1)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPAND        (DX)(R8*4), X0, X3
+	VPMOVSXBD    (CX)(R8*1), X4
+	VPSRAVD      X3, X4, X3
+	VPAND        (BX)(R8*4), X0, X4
+	VPSUBUSW     X4, X1, X4
+	VPSLLVD      X4, X3, X3
+	VPSRAVD      X4, X3, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXBD    (AX)(R8*1), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To8<>+0(SB), X5, X3
+	VMOVD        X3, (AX)(R8*1)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	MOVWLZX      (CX)(R8*1), R9
+	VMOVD        R9, X4
+	VPMOVSXBD    X4, X4
+	VPSRAVD      X3, X4, X3
+	VMOVQ        (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSUBUSW     X4, X1, X4
+	VPSLLVD      X4, X3, X3
+	VPSRAVD      X4, X3, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	MOVWLZX      (AX)(R8*1), R9
+	VMOVD        R9, X5
+	VPMOVSXBD    X5, X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To8<>+0(SB), X5, X3
+	VPEXTRW      $0x00, X3, (AX)(R8*1)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	MOVBLZX      (CX)(R8*1), CX
+	VMOVD        CX, X4
+	VPMOVSXBD    X4, X4
+	VPSRAVD      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPAND        X4, X0, X0
+	VPSUBUSW     X0, X1, X0
+	VPSLLVD      X0, X3, X1
+	VPSRAVD      X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	MOVBLZX      (AX)(R8*1), CX
+	VMOVD        CX, X2
+	VPMOVSXBD    X2, X2
+	VBLENDVPS    X1, X0, X2, X2
+	VPSHUFB      narrow32To8<>+0(SB), X2, X0
+	VPEXTRB      $0x00, X0, (AX)(R8*1)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned16AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedSigned16AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000020, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXWD    (CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXWD    (AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VPMOVSXWD    16(CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 1(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXWD    16(AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 16(AX)(R8*2)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VPMOVSXWD    32(CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 2(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXWD    32(AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 32(AX)(R8*2)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VPMOVSXWD    48(CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 3(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXWD    48(AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, 48(AX)(R8*2)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VPMOVSXWD    (CX)(R8*2), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXWD    (AX)(R8*2), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
+	VEXTRACTI128 $0x01, Y3, X4
+	VPOR         X4, X3, X3
+	VMOVDQU      X3, (AX)(R8*2)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPAND        (DX)(R8*4), X0, X3
+	VPMOVSXWD    (CX)(R8*2), X4
+	VPSRAVD      X3, X4, X3
+	VPAND        (BX)(R8*4), X0, X4
+	VPSUBUSW     X4, X1, X4
+	VPSLLVD      X4, X3, X3
+	VPSRAVD      X4, X3, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPMOVSXWD    (AX)(R8*2), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To16<>+0(SB), X5, X3
+	VMOVQ        X3, (AX)(R8*2)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVD        (CX)(R8*2), X4
+	VPMOVSXWD    X4, X4
+	VPSRAVD      X3, X4, X3
+	VMOVQ        (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSUBUSW     X4, X1, X4
+	VPSLLVD      X4, X3, X3
+	VPSRAVD      X4, X3, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVD        (AX)(R8*2), X5
+	VPMOVSXWD    X5, X5
+	VBLENDVPS    X4, X3, X5, X5
+	VPSHUFB      narrow32To16<>+0(SB), X5, X3
+	VMOVD        X3, (AX)(R8*2)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	MOVWLZX      (CX)(R8*2), CX
+	VMOVD        CX, X4
+	VPMOVSXWD    X4, X4
+	VPSRAVD      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPAND        X4, X0, X0
+	VPSUBUSW     X0, X1, X0
+	VPSLLVD      X0, X3, X1
+	VPSRAVD      X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	MOVWLZX      (AX)(R8*2), CX
+	VMOVD        CX, X2
+	VPMOVSXWD    X2, X2
+	VBLENDVPS    X1, X0, X2, X2
+	VPSHUFB      narrow32To16<>+0(SB), X2, X0
+	VPEXTRW      $0x00, X0, (AX)(R8*2)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned32AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedSigned32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00000020, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign32<>+0(SB), Y2
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VMOVDQU      (CX)(R8*4), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*4)
+	VPAND        32(DX)(R8*4), Y0, Y3
+	VMOVDQU      32(CX)(R8*4), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        32(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 1(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      32(AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(R8*4)
+	VPAND        64(DX)(R8*4), Y0, Y3
+	VMOVDQU      64(CX)(R8*4), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        64(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 2(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      64(AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(R8*4)
+	VPAND        96(DX)(R8*4), Y0, Y3
+	VMOVDQU      96(CX)(R8*4), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        96(BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB 3(SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      96(AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(R8*4)
+	ADDQ         $0x04, SI
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPAND        (DX)(R8*4), Y0, Y3
+	VMOVDQU      (CX)(R8*4), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX)(R8*4), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*4)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPAND        (DX)(R8*4), X0, X3
+	VMOVDQU      (CX)(R8*4), X4
+	VPSRAVD      X3, X4, X3
+	VPAND        (BX)(R8*4), X0, X4
+	VPSUBUSW     X4, X1, X4
+	VPSLLVD      X4, X3, X3
+	VPSRAVD      X4, X3, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVDQU      (AX)(R8*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(R8*4)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VMOVQ        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVQ        (CX)(R8*4), X4
+	VPSRAVD      X3, X4, X3
+	VMOVQ        (BX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VPSUBUSW     X4, X1, X4
+	VPSLLVD      X4, X3, X3
+	VPSRAVD      X4, X3, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VMOVQ        (AX)(R8*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(R8*4)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVD        (CX)(R8*4), X4
+	VPSRAVD      X3, X4, X3
+	VMOVD        (BX)(R8*4), X4
+	VPAND        X4, X0, X0
+	VPSUBUSW     X0, X1, X0
+	VPSLLVD      X0, X3, X1
+	VPSRAVD      X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      Y2, Y1, Y1
+	VMOVD        (AX)(R8*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(R8*4)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned64AVX2(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·extractEachMaskedSigned64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x000000ff, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+	VPXOR        Y1, Y1, Y1
+	MOVL         $0x00000040, DI
+	VMOVQ        DI, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	VMOVDQU      toSign64<>+0(SB), Y3
+	VMOVDQU      toSign64<>+32(SB), Y4
+	SUBQ         $0x10, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXDQ    (DX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VMOVDQU      (CX)(R8*8), Y6
+	VPCMPGTQ     Y6, Y1, Y7
+	VPXOR        Y6, Y7, Y6
+	VPSRLVQ      Y5, Y6, Y5
+	VPXOR        Y5, Y7, Y5
+	VPMOVZXDQ    (BX)(R8*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSUBUSW     Y6, Y2, Y6
+	VPSLLVQ      Y6, Y5, Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPXOR        Y5, Y7, Y5
+	VPBROADCASTB (SI), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      (AX)(R8*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VMOVDQU      32(CX)(R8*8), Y6
+	VPCMPGTQ     Y6, Y1, Y7
+	VPXOR        Y6, Y7, Y6
+	VPSRLVQ      Y5, Y6, Y5
+	VPXOR        Y5, Y7, Y5
+	VPMOVZXDQ    16(BX)(R8*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSUBUSW     Y6, Y2, Y6
+	VPSLLVQ      Y6, Y5, Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPXOR        Y5, Y7, Y5
+	VPBROADCASTB (SI), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      32(AX)(R8*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(R8*8)
+	VPMOVZXDQ    32(DX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VMOVDQU      64(CX)(R8*8), Y6
+	VPCMPGTQ     Y6, Y1, Y7
+	VPXOR        Y6, Y7, Y6
+	VPSRLVQ      Y5, Y6, Y5
+	VPXOR        Y5, Y7, Y5
+	VPMOVZXDQ    32(BX)(R8*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSUBUSW     Y6, Y2, Y6
+	VPSLLVQ      Y6, Y5, Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPXOR        Y5, Y7, Y5
+	VPBROADCASTB 1(SI), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      64(AX)(R8*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(R8*8)
+	VPMOVZXDQ    48(DX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VMOVDQU      96(CX)(R8*8), Y6
+	VPCMPGTQ     Y6, Y1, Y7
+	VPXOR        Y6, Y7, Y6
+	VPSRLVQ      Y5, Y6, Y5
+	VPXOR        Y5, Y7, Y5
+	VPMOVZXDQ    48(BX)(R8*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSUBUSW     Y6, Y2, Y6
+	VPSLLVQ      Y6, Y5, Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPXOR        Y5, Y7, Y5
+	VPBROADCASTB 1(SI), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      96(AX)(R8*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(R8*8)
+	ADDQ         $0x02, SI
+	ADDQ         $0x10, R8
+	SUBQ         $0x10, DI
+	JAE          vectors1
+
+vectorsDone2:
+	ADDQ $0x10, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// As few vectors as a byte of the mask is for.
+vector3:
+	VPMOVZXDQ    (DX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VMOVDQU      (CX)(R8*8), Y6
+	VPCMPGTQ     Y6, Y1, Y7
+	VPXOR        Y6, Y7, Y6
+	VPSRLVQ      Y5, Y6, Y5
+	VPXOR        Y5, Y7, Y5
+	VPMOVZXDQ    (BX)(R8*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSUBUSW     Y6, Y2, Y6
+	VPSLLVQ      Y6, Y5, Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPXOR        Y5, Y7, Y5
+	VPBROADCASTB (SI), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      (AX)(R8*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VMOVDQU      32(CX)(R8*8), Y6
+	VPCMPGTQ     Y6, Y1, Y7
+	VPXOR        Y6, Y7, Y6
+	VPSRLVQ      Y5, Y6, Y5
+	VPXOR        Y5, Y7, Y5
+	VPMOVZXDQ    16(BX)(R8*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSUBUSW     Y6, Y2, Y6
+	VPSLLVQ      Y6, Y5, Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPXOR        Y5, Y7, Y5
+	VPBROADCASTB (SI), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      32(AX)(R8*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(R8*8)
+	ADDQ         $0x01, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x08, DI
+	JAE          vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector, of fewer than 64.
+	MOVBLZX      (SI), SI
+	TESTQ        $0x00000004, DI
+	JZ           no4
+	VPMOVZXDQ    (DX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      (CX)(R8*8), Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPXOR        Y5, Y6, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y6, Y4
+	VPMOVZXDQ    (BX)(R8*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y6
+	VPXOR        Y4, Y6, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y6, Y4
+	VMOVQ        SI, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      (AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(R8*8)
+	SHRQ         $0x04, SI
+	ADDQ         $0x04, R8
+
+no4:
+	TESTQ        $0x00000002, DI
+	JZ           no2
+	VPMOVZXDQ    (DX)(R8*4), X4
+	VPAND        X4, X0, X4
+	VMOVDQU      (CX)(R8*8), X5
+	VPCMPGTQ     X5, X1, X6
+	VPXOR        X5, X6, X5
+	VPSRLVQ      X4, X5, X4
+	VPXOR        X4, X6, X4
+	VPMOVZXDQ    (BX)(R8*4), X5
+	VPAND        X5, X0, X5
+	VPSUBUSW     X5, X2, X5
+	VPSLLVQ      X5, X4, X4
+	VPCMPGTQ     X4, X1, X6
+	VPXOR        X4, X6, X4
+	VPSRLVQ      X5, X4, X4
+	VPXOR        X4, X6, X4
+	VMOVQ        SI, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      (AX)(R8*8), X6
+	VBLENDVPD    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(R8*8)
+	SHRQ         $0x02, SI
+	ADDQ         $0x02, R8
+
+no2:
+	TESTQ        $0x00000001, DI
+	JZ           no1
+	VMOVD        (DX)(R8*4), X4
+	VPMOVZXDQ    X4, X4
+	VPAND        X4, X0, X4
+	VMOVQ        (CX)(R8*8), X5
+	VPCMPGTQ     X5, X1, X6
+	VPXOR        X5, X6, X5
+	VPSRLVQ      X4, X5, X4
+	VPXOR        X4, X6, X4
+	VMOVD        (BX)(R8*4), X5
+	VPMOVZXDQ    X5, X5
+	VPAND        X5, X0, X0
+	VPSUBUSW     X0, X2, X0
+	VPSLLVQ      X0, X4, X2
+	VPCMPGTQ     X2, X1, X1
+	VPXOR        X2, X1, X2
+	VPSRLVQ      X0, X2, X0
+	VPXOR        X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      Y3, Y1, Y1
+	VMOVQ        (AX)(R8*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(R8*8)
+	SHRQ         $0x01, SI
+	ADDQ         $0x01, R8
+
+no1:
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned8AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachMaskedSigned8AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVQ         $-1, DI
+	MOVQ         $0x1111111111111111, DI
+	KMOVQ        DI, K1
+	MOVL         $0x00000020, DI
+	VPBROADCASTD DI, Z0
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	SUBQ         $0x40, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVSXBD  (CX)(R8*1), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      (SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, (AX)(R8*1)
+	VPMOVSXBD  16(CX)(R8*1), Z1
+	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      2(SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 16(AX)(R8*1)
+	VPMOVSXBD  32(CX)(R8*1), Z1
+	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      4(SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 32(AX)(R8*1)
+	VPMOVSXBD  48(CX)(R8*1), Z1
+	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      6(SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, 48(AX)(R8*1)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVSXBD  (CX)(R8*1), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      (SI), K2
+	VPMOVDB    Z1, X1
+	VMOVDQU8   X1, K2, (AX)(R8*1)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX    (SI), SI
+	BZHIQ      DI, SI, SI
+	KMOVQ      SI, K1
+	MOVQ       DI, SI
+	SHLQ       $0x02, SI
+	MOVQ       $-1, DI
+	MOVQ       $0x1111111111111111, DI
+	BZHIQ      SI, DI, DI
+	KMOVQ      DI, K2
+	VMOVDQU8.Z (CX)(R8*1), K1, X1
+	VPMOVSXBD  X1, Z1
+	VMOVDQU8.Z (DX)(R8*4), K2, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K2, Z2
+	VPSUBUSW   Z2, Z0, Z0
+	VPSLLVD    Z0, Z1, Z1
+	VPSRAVD    Z0, Z1, Z0
+	VPMOVDB    Z0, X0
+	VMOVDQU8   X0, K1, (AX)(R8*1)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned16AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachMaskedSigned16AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVQ         $-1, DI
+	MOVQ         $0x1111111111111111, DI
+	KMOVQ        DI, K1
+	MOVL         $0x00000020, DI
+	VPBROADCASTD DI, Z0
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	SUBQ         $0x40, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVSXWD  (CX)(R8*2), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      (SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, (AX)(R8*2)
+	VPMOVSXWD  32(CX)(R8*2), Z1
+	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      2(SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 32(AX)(R8*2)
+	VPMOVSXWD  64(CX)(R8*2), Z1
+	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      4(SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 64(AX)(R8*2)
+	VPMOVSXWD  96(CX)(R8*2), Z1
+	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      6(SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, 96(AX)(R8*2)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVSXWD  (CX)(R8*2), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      (SI), K2
+	VPMOVDW    Z1, Y1
+	VMOVDQU16  Y1, K2, (AX)(R8*2)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	MOVQ        DI, SI
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU16.Z (CX)(R8*2), K1, Y1
+	VPMOVSXWD   Y1, Z1
+	VMOVDQU8.Z  (DX)(R8*4), K2, Z2
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX)(R8*4), K2, Z2
+	VPSUBUSW    Z2, Z0, Z0
+	VPSLLVD     Z0, Z1, Z1
+	VPSRAVD     Z0, Z1, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (AX)(R8*2)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned32AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·extractEachMaskedSigned32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVQ         $-1, DI
+	MOVQ         $0x1111111111111111, DI
+	KMOVQ        DI, K1
+	MOVL         $0x00000020, DI
+	VPBROADCASTD DI, Z0
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	SUBQ         $0x40, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VMOVDQU64  (CX)(R8*4), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      (SI), K2
+	VMOVDQU32  Z1, K2, (AX)(R8*4)
+	VMOVDQU64  64(CX)(R8*4), Z1
+	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      2(SI), K2
+	VMOVDQU32  Z1, K2, 64(AX)(R8*4)
+	VMOVDQU64  128(CX)(R8*4), Z1
+	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      4(SI), K2
+	VMOVDQU32  Z1, K2, 128(AX)(R8*4)
+	VMOVDQU64  192(CX)(R8*4), Z1
+	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      6(SI), K2
+	VMOVDQU32  Z1, K2, 192(AX)(R8*4)
+	ADDQ       $0x08, SI
+	ADDQ       $0x40, R8
+	SUBQ       $0x40, DI
+	JAE        vectors1
+
+vectorsDone2:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VMOVDQU64  (CX)(R8*4), Z1
+	VMOVDQU8.Z (DX)(R8*4), K1, Z2
+	VPSRAVD    Z2, Z1, Z1
+	VMOVDQU8.Z (BX)(R8*4), K1, Z2
+	VPSUBUSW   Z2, Z0, Z2
+	VPSLLVD    Z2, Z1, Z1
+	VPSRAVD    Z2, Z1, Z1
+	KMOVW      (SI), K2
+	VMOVDQU32  Z1, K2, (AX)(R8*4)
+	ADDQ       $0x02, SI
+	ADDQ       $0x10, R8
+	SUBQ       $0x10, DI
+	JAE        vector3
+
+vectorDone4:
+	ADDQ  $0x10, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVWLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	MOVQ        DI, SI
+	SHLQ        $0x02, SI
+	MOVQ        $-1, DI
+	MOVQ        $0x1111111111111111, DI
+	BZHIQ       SI, DI, DI
+	KMOVQ       DI, K2
+	VMOVDQU32.Z (CX)(R8*4), K1, Z1
+	VMOVDQU8.Z  (DX)(R8*4), K2, Z2
+	VPSRAVD     Z2, Z1, Z1
+	VMOVDQU8.Z  (BX)(R8*4), K2, Z2
+	VPSUBUSW    Z2, Z0, Z0
+	VPSLLVD     Z0, Z1, Z1
+	VPSRAVD     Z0, Z1, Z0
+	VMOVDQU32   Z0, K1, (AX)(R8*4)
+
+return:
+	VZEROUPPER
+	RET
+
+// func extractEachMaskedSigned64AVX512(dst unsafe.Pointer, src unsafe.Pointer, pos unsafe.Pointer, width unsafe.Pointer, active unsafe.Pointer, n int)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·extractEachMaskedSigned64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         pos+16(FP), DX
+	MOVQ         width+24(FP), BX
+	MOVQ         active+32(FP), SI
+	MOVL         $0x0000003f, DI
+	VPBROADCASTQ DI, Z0
+	MOVL         $0x00000040, DI
+	VPBROADCASTQ DI, Z1
+	MOVL         $0x000000ff, DI
+	VPBROADCASTQ DI, Z2
+	MOVQ         n+40(FP), DI
+	XORL         R8, R8
+	SUBQ         $0x20, DI
+	JB           vectorsDone2
+
+	// 4 vectors a turn.
+vectors1:
+	VPMOVZXDQ (DX)(R8*4), Z3
+	VPMINUB   Z3, Z0, Z3
+	VMOVDQU64 (CX)(R8*8), Z4
+	VPSRAVQ   Z3, Z4, Z3
+	VPMOVZXDQ (BX)(R8*4), Z4
+	VPANDQ    Z4, Z2, Z4
+	VPSUBUSW  Z4, Z1, Z4
+	VPSLLVQ   Z4, Z3, Z3
+	VPSRAVQ   Z4, Z3, Z3
+	KMOVB     (SI), K1
+	VMOVDQU64 Z3, K1, (AX)(R8*8)
+	VPMOVZXDQ 32(DX)(R8*4), Z3
+	VPMINUB   Z3, Z0, Z3
+	VMOVDQU64 64(CX)(R8*8), Z4
+	VPSRAVQ   Z3, Z4, Z3
+	VPMOVZXDQ 32(BX)(R8*4), Z4
+	VPANDQ    Z4, Z2, Z4
+	VPSUBUSW  Z4, Z1, Z4
+	VPSLLVQ   Z4, Z3, Z3
+	VPSRAVQ   Z4, Z3, Z3
+	KMOVB     1(SI), K1
+	VMOVDQU64 Z3, K1, 64(AX)(R8*8)
+	VPMOVZXDQ 64(DX)(R8*4), Z3
+	VPMINUB   Z3, Z0, Z3
+	VMOVDQU64 128(CX)(R8*8), Z4
+	VPSRAVQ   Z3, Z4, Z3
+	VPMOVZXDQ 64(BX)(R8*4), Z4
+	VPANDQ    Z4, Z2, Z4
+	VPSUBUSW  Z4, Z1, Z4
+	VPSLLVQ   Z4, Z3, Z3
+	VPSRAVQ   Z4, Z3, Z3
+	KMOVB     2(SI), K1
+	VMOVDQU64 Z3, K1, 128(AX)(R8*8)
+	VPMOVZXDQ 96(DX)(R8*4), Z3
+	VPMINUB   Z3, Z0, Z3
+	VMOVDQU64 192(CX)(R8*8), Z4
+	VPSRAVQ   Z3, Z4, Z3
+	VPMOVZXDQ 96(BX)(R8*4), Z4
+	VPANDQ    Z4, Z2, Z4
+	VPSUBUSW  Z4, Z1, Z4
+	VPSLLVQ   Z4, Z3, Z3
+	VPSRAVQ   Z4, Z3, Z3
+	KMOVB     3(SI), K1
+	VMOVDQU64 Z3, K1, 192(AX)(R8*8)
+	ADDQ      $0x04, SI
+	ADDQ      $0x20, R8
+	SUBQ      $0x20, DI
+	JAE       vectors1
+
+vectorsDone2:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   vectorDone4
+
+	// One vector a turn.
+vector3:
+	VPMOVZXDQ (DX)(R8*4), Z3
+	VPMINUB   Z3, Z0, Z3
+	VMOVDQU64 (CX)(R8*8), Z4
+	VPSRAVQ   Z3, Z4, Z3
+	VPMOVZXDQ (BX)(R8*4), Z4
+	VPANDQ    Z4, Z2, Z4
+	VPSUBUSW  Z4, Z1, Z4
+	VPSLLVQ   Z4, Z3, Z3
+	VPSRAVQ   Z4, Z3, Z3
+	KMOVB     (SI), K1
+	VMOVDQU64 Z3, K1, (AX)(R8*8)
+	ADDQ      $0x01, SI
+	ADDQ      $0x08, R8
+	SUBQ      $0x08, DI
+	JAE       vector3
+
+vectorDone4:
+	ADDQ  $0x08, DI
+	TESTQ DI, DI
+	JZ    return
+
+	// The lanes after the last vector.
+	MOVBLZX     (SI), SI
+	BZHIQ       DI, SI, SI
+	KMOVQ       SI, K1
+	VMOVDQU32.Z (DX)(R8*4), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPMINUB     Z3, Z0, Z0
+	VMOVDQU64.Z (CX)(R8*8), K1, Z3
+	VPSRAVQ     Z0, Z3, Z0
+	VMOVDQU32.Z (BX)(R8*4), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPANDQ      Z3, Z2, Z2
+	VPSUBUSW    Z2, Z1, Z1
+	VPSLLVQ     Z1, Z0, Z0
+	VPSRAVQ     Z1, Z0, Z0
+	VMOVDQU64   Z0, K1, (AX)(R8*8)
 
 return:
 	VZEROUPPER
@@ -6639,63 +18971,58 @@ TEXT ·insertWarp32AVX2(SB), NOSPLIT, $0-44
 	MOVL         active+40(FP), DI
 	VMOVD        DI, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      laneBits32<>+0(SB), Y4
-	VPAND        (BX), Y0, Y5
-	VMOVDQU      (DX), Y6
-	VPSRLVD      Y5, Y6, Y7
-	VPXOR        (CX), Y7, Y7
-	VPAND        (SI), Y0, Y8
-	VPSLLVD      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVD      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, (AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, (AX)
-	VPAND        32(BX), Y0, Y5
-	VMOVDQU      32(DX), Y6
-	VPSRLVD      Y5, Y6, Y7
-	VPXOR        32(CX), Y7, Y7
-	VPAND        32(SI), Y0, Y8
-	VPSLLVD      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVD      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, 32(AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, 32(AX)
-	VPAND        64(BX), Y0, Y5
-	VMOVDQU      64(DX), Y6
-	VPSRLVD      Y5, Y6, Y7
+	VPAND        (BX), Y0, Y3
+	VMOVDQU      (DX), Y4
+	VPSRLVD      Y3, Y4, Y5
+	VPXOR        (CX), Y5, Y5
+	VPAND        (SI), Y0, Y6
+	VPSLLVD      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVD      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y2, Y4
+	VMOVDQU      (AX), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPAND        32(BX), Y0, Y3
+	VMOVDQU      32(DX), Y4
+	VPSRLVD      Y3, Y4, Y6
+	VPXOR        32(CX), Y6, Y6
+	VPAND        32(SI), Y0, Y7
+	VPSLLVD      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVD      Y3, Y6, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVD      toSign32<>+32(SB), Y2, Y4
+	VMOVDQU      32(AX), Y6
+	VBLENDVPS    Y4, Y3, Y6, Y6
+	VPAND        64(BX), Y0, Y3
+	VMOVDQU      64(DX), Y4
+	VPSRLVD      Y3, Y4, Y7
 	VPXOR        64(CX), Y7, Y7
 	VPAND        64(SI), Y0, Y8
 	VPSLLVD      Y8, Y1, Y8
 	VPANDN       Y7, Y8, Y7
-	VPSLLVD      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, 64(AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, 64(AX)
-	VPAND        96(BX), Y0, Y5
-	VMOVDQU      96(DX), Y6
-	VPSRLVD      Y5, Y6, Y7
-	VPXOR        96(CX), Y7, Y7
+	VPSLLVD      Y3, Y7, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVD      toSign32<>+64(SB), Y2, Y4
+	VMOVDQU      64(AX), Y7
+	VBLENDVPS    Y4, Y3, Y7, Y7
+	VPAND        96(BX), Y0, Y3
+	VMOVDQU      96(DX), Y4
+	VPSRLVD      Y3, Y4, Y8
+	VPXOR        96(CX), Y8, Y8
 	VPAND        96(SI), Y0, Y0
 	VPSLLVD      Y0, Y1, Y0
-	VPANDN       Y7, Y0, Y0
-	VPSLLVD      Y5, Y0, Y0
-	VPXOR        Y6, Y0, Y0
-	VPAND        Y4, Y2, Y1
-	VPCMPEQD     Y3, Y1, Y1
-	VBLENDVPS    Y1, 96(AX), Y0, Y0
-	VMOVDQU      Y0, 96(AX)
+	VPANDN       Y8, Y0, Y0
+	VPSLLVD      Y3, Y0, Y0
+	VPXOR        Y4, Y0, Y0
+	VPSLLVD      toSign32<>+96(SB), Y2, Y1
+	VMOVDQU      96(AX), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVDQU      Y5, (AX)
+	VMOVDQU      Y6, 32(AX)
+	VMOVDQU      Y7, 64(AX)
+	VMOVDQU      Y2, 96(AX)
 	VZEROUPPER
 	RET
 
@@ -6714,135 +19041,126 @@ TEXT ·insertWarp64AVX2(SB), NOSPLIT, $0-44
 	MOVL         active+40(FP), DI
 	VMOVQ        DI, X2
 	VPBROADCASTQ X2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      laneBits64<>+0(SB), Y4
-	VPMOVZXDQ    (BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      (DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        (CX), Y7, Y7
-	VPMOVZXDQ    (SI), Y8
-	VPAND        Y8, Y0, Y8
-	VPSLLVQ      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, (AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, (AX)
-	VPMOVZXDQ    16(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      32(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        32(CX), Y7, Y7
-	VPMOVZXDQ    16(SI), Y8
-	VPAND        Y8, Y0, Y8
-	VPSLLVQ      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 32(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 32(AX)
-	VPMOVZXDQ    32(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      64(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
+	VPMOVZXDQ    (BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (DX), Y4
+	VPSRLVQ      Y3, Y4, Y5
+	VPXOR        (CX), Y5, Y5
+	VPMOVZXDQ    (SI), Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVQ      Y3, Y5, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y2, Y4
+	VMOVDQU      (AX), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VPMOVZXDQ    16(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      32(DX), Y4
+	VPSRLVQ      Y3, Y4, Y6
+	VPXOR        32(CX), Y6, Y6
+	VPMOVZXDQ    16(SI), Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y7, Y1, Y7
+	VPANDN       Y6, Y7, Y6
+	VPSLLVQ      Y3, Y6, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y2, Y4
+	VMOVDQU      32(AX), Y6
+	VBLENDVPD    Y4, Y3, Y6, Y6
+	VPMOVZXDQ    32(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      64(DX), Y4
+	VPSRLVQ      Y3, Y4, Y7
 	VPXOR        64(CX), Y7, Y7
 	VPMOVZXDQ    32(SI), Y8
 	VPAND        Y8, Y0, Y8
 	VPSLLVQ      Y8, Y1, Y8
 	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 64(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 64(AX)
-	VPMOVZXDQ    48(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      96(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        96(CX), Y7, Y7
-	VPMOVZXDQ    48(SI), Y8
-	VPAND        Y8, Y0, Y8
-	VPSLLVQ      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 96(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 96(AX)
-	VPMOVZXDQ    64(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      128(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        128(CX), Y7, Y7
-	VPMOVZXDQ    64(SI), Y8
-	VPAND        Y8, Y0, Y8
-	VPSLLVQ      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 128(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 128(AX)
-	VPMOVZXDQ    80(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      160(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        160(CX), Y7, Y7
-	VPMOVZXDQ    80(SI), Y8
-	VPAND        Y8, Y0, Y8
-	VPSLLVQ      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 160(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 160(AX)
-	VPMOVZXDQ    96(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      192(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        192(CX), Y7, Y7
-	VPMOVZXDQ    96(SI), Y8
-	VPAND        Y8, Y0, Y8
-	VPSLLVQ      Y8, Y1, Y8
-	VPANDN       Y7, Y8, Y7
-	VPSLLVQ      Y5, Y7, Y5
-	VPXOR        Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 192(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 192(AX)
-	VPMOVZXDQ    112(BX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      224(DX), Y6
-	VPSRLVQ      Y5, Y6, Y7
-	VPXOR        224(CX), Y7, Y7
-	VPMOVZXDQ    112(SI), Y8
-	VPAND        Y8, Y0, Y0
+	VPSLLVQ      Y3, Y7, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+64(SB), Y2, Y4
+	VMOVDQU      64(AX), Y7
+	VBLENDVPD    Y4, Y3, Y7, Y7
+	VPMOVZXDQ    48(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      96(DX), Y4
+	VPSRLVQ      Y3, Y4, Y8
+	VPXOR        96(CX), Y8, Y8
+	VPMOVZXDQ    48(SI), Y9
+	VPAND        Y9, Y0, Y9
+	VPSLLVQ      Y9, Y1, Y9
+	VPANDN       Y8, Y9, Y8
+	VPSLLVQ      Y3, Y8, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+96(SB), Y2, Y4
+	VMOVDQU      96(AX), Y8
+	VBLENDVPD    Y4, Y3, Y8, Y8
+	VPMOVZXDQ    64(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      128(DX), Y4
+	VPSRLVQ      Y3, Y4, Y9
+	VPXOR        128(CX), Y9, Y9
+	VPMOVZXDQ    64(SI), Y10
+	VPAND        Y10, Y0, Y10
+	VPSLLVQ      Y10, Y1, Y10
+	VPANDN       Y9, Y10, Y9
+	VPSLLVQ      Y3, Y9, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+128(SB), Y2, Y4
+	VMOVDQU      128(AX), Y9
+	VBLENDVPD    Y4, Y3, Y9, Y9
+	VPMOVZXDQ    80(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      160(DX), Y4
+	VPSRLVQ      Y3, Y4, Y10
+	VPXOR        160(CX), Y10, Y10
+	VPMOVZXDQ    80(SI), Y11
+	VPAND        Y11, Y0, Y11
+	VPSLLVQ      Y11, Y1, Y11
+	VPANDN       Y10, Y11, Y10
+	VPSLLVQ      Y3, Y10, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+160(SB), Y2, Y4
+	VMOVDQU      160(AX), Y10
+	VBLENDVPD    Y4, Y3, Y10, Y10
+	VPMOVZXDQ    96(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      192(DX), Y4
+	VPSRLVQ      Y3, Y4, Y11
+	VPXOR        192(CX), Y11, Y11
+	VPMOVZXDQ    96(SI), Y12
+	VPAND        Y12, Y0, Y12
+	VPSLLVQ      Y12, Y1, Y12
+	VPANDN       Y11, Y12, Y11
+	VPSLLVQ      Y3, Y11, Y3
+	VPXOR        Y4, Y3, Y3
+	VPSLLVQ      toSign64<>+192(SB), Y2, Y4
+	VMOVDQU      192(AX), Y11
+	VBLENDVPD    Y4, Y3, Y11, Y11
+	VPMOVZXDQ    112(BX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      224(DX), Y4
+	VPSRLVQ      Y3, Y4, Y12
+	VPXOR        224(CX), Y12, Y12
+	VPMOVZXDQ    112(SI), Y13
+	VPAND        Y13, Y0, Y0
 	VPSLLVQ      Y0, Y1, Y0
-	VPANDN       Y7, Y0, Y0
-	VPSLLVQ      Y5, Y0, Y0
-	VPXOR        Y6, Y0, Y0
-	VPAND        Y4, Y2, Y1
-	VPCMPEQQ     Y3, Y1, Y1
-	VBLENDVPD    Y1, 224(AX), Y0, Y0
-	VMOVDQU      Y0, 224(AX)
+	VPANDN       Y12, Y0, Y0
+	VPSLLVQ      Y3, Y0, Y0
+	VPXOR        Y4, Y0, Y0
+	VPSLLVQ      toSign64<>+224(SB), Y2, Y1
+	VMOVDQU      224(AX), Y2
+	VBLENDVPD    Y1, Y0, Y2, Y2
+	VMOVDQU      Y5, (AX)
+	VMOVDQU      Y6, 32(AX)
+	VMOVDQU      Y7, 64(AX)
+	VMOVDQU      Y8, 96(AX)
+	VMOVDQU      Y9, 128(AX)
+	VMOVDQU      Y10, 160(AX)
+	VMOVDQU      Y11, 192(AX)
+	VMOVDQU      Y2, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -6854,12 +19172,13 @@ TEXT ·insertWarp32AVX512(SB), NOSPLIT, $0-44
 	MOVQ       base+16(FP), DX
 	MOVQ       pos+24(FP), BX
 	MOVQ       width+32(FP), SI
+	MOVQ       $-1, DI
 	MOVQ       $0x1111111111111111, DI
 	KMOVQ      DI, K1
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVL       active+40(FP), DI
 	NOTL       DI
-	VMOVDQU32  (DX), Z1
+	VMOVDQU64  (DX), Z1
 	VMOVDQU8.Z (BX), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
 	VMOVDQU8.Z (SI), K1, Z4
@@ -6870,18 +19189,18 @@ TEXT ·insertWarp32AVX512(SB), NOSPLIT, $0-44
 	KMOVW      DI, K2
 	VMOVDQU32  (AX), K2, Z1
 	SHRL       $0x10, DI
-	VMOVDQU32  Z1, (AX)
-	VMOVDQU32  64(DX), Z1
-	VMOVDQU8.Z 64(BX), K1, Z2
-	VPSRLVD    Z2, Z1, Z3
-	VMOVDQU8.Z 64(SI), K1, Z4
-	VPSLLVD    Z4, Z0, Z0
-	VPTERNLOGD $0x12, 64(CX), Z0, Z3
-	VPSLLVD    Z2, Z3, Z0
-	VPXORD     Z1, Z0, Z0
+	VMOVDQU64  64(DX), Z2
+	VMOVDQU8.Z 64(BX), K1, Z3
+	VPSRLVD    Z3, Z2, Z4
+	VMOVDQU8.Z 64(SI), K1, Z5
+	VPSLLVD    Z5, Z0, Z0
+	VPTERNLOGD $0x12, 64(CX), Z0, Z4
+	VPSLLVD    Z3, Z4, Z0
+	VPXORD     Z2, Z0, Z0
 	KMOVW      DI, K1
 	VMOVDQU32  64(AX), K1, Z0
-	VMOVDQU32  Z0, 64(AX)
+	VMOVDQU64  Z1, (AX)
+	VMOVDQU64  Z0, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6911,47 +19230,47 @@ TEXT ·insertWarp64AVX512(SB), NOSPLIT, $0-44
 	KMOVW        DI, K1
 	VMOVDQU64    (AX), K1, Z2
 	SHRL         $0x08, DI
-	VMOVDQU64    Z2, (AX)
-	VPMOVZXDQ    32(BX), Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64    64(DX), Z3
-	VPSRLVQ      Z2, Z3, Z4
-	VPMOVZXDQ    32(SI), Z5
-	VPANDQ       Z5, Z0, Z5
-	VPSLLVQ      Z5, Z1, Z5
-	VPTERNLOGQ   $0x12, 64(CX), Z5, Z4
-	VPSLLVQ      Z2, Z4, Z2
-	VPXORQ       Z3, Z2, Z2
+	VPMOVZXDQ    32(BX), Z3
+	VPANDQ       Z3, Z0, Z3
+	VMOVDQU64    64(DX), Z4
+	VPSRLVQ      Z3, Z4, Z5
+	VPMOVZXDQ    32(SI), Z6
+	VPANDQ       Z6, Z0, Z6
+	VPSLLVQ      Z6, Z1, Z6
+	VPTERNLOGQ   $0x12, 64(CX), Z6, Z5
+	VPSLLVQ      Z3, Z5, Z3
+	VPXORQ       Z4, Z3, Z3
 	KMOVW        DI, K1
-	VMOVDQU64    64(AX), K1, Z2
+	VMOVDQU64    64(AX), K1, Z3
 	SHRL         $0x08, DI
-	VMOVDQU64    Z2, 64(AX)
-	VPMOVZXDQ    64(BX), Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64    128(DX), Z3
-	VPSRLVQ      Z2, Z3, Z4
-	VPMOVZXDQ    64(SI), Z5
-	VPANDQ       Z5, Z0, Z5
-	VPSLLVQ      Z5, Z1, Z5
-	VPTERNLOGQ   $0x12, 128(CX), Z5, Z4
-	VPSLLVQ      Z2, Z4, Z2
-	VPXORQ       Z3, Z2, Z2
+	VPMOVZXDQ    64(BX), Z4
+	VPANDQ       Z4, Z0, Z4
+	VMOVDQU64    128(DX), Z5
+	VPSRLVQ      Z4, Z5, Z6
+	VPMOVZXDQ    64(SI), Z7
+	VPANDQ       Z7, Z0, Z7
+	VPSLLVQ      Z7, Z1, Z7
+	VPTERNLOGQ   $0x12, 128(CX), Z7, Z6
+	VPSLLVQ      Z4, Z6, Z4
+	VPXORQ       Z5, Z4, Z4
 	KMOVW        DI, K1
-	VMOVDQU64    128(AX), K1, Z2
+	VMOVDQU64    128(AX), K1, Z4
 	SHRL         $0x08, DI
-	VMOVDQU64    Z2, 128(AX)
-	VPMOVZXDQ    96(BX), Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64    192(DX), Z3
-	VPSRLVQ      Z2, Z3, Z4
-	VPMOVZXDQ    96(SI), Z5
-	VPANDQ       Z5, Z0, Z0
+	VPMOVZXDQ    96(BX), Z5
+	VPANDQ       Z5, Z0, Z5
+	VMOVDQU64    192(DX), Z6
+	VPSRLVQ      Z5, Z6, Z7
+	VPMOVZXDQ    96(SI), Z8
+	VPANDQ       Z8, Z0, Z0
 	VPSLLVQ      Z0, Z1, Z0
-	VPTERNLOGQ   $0x12, 192(CX), Z0, Z4
-	VPSLLVQ      Z2, Z4, Z0
-	VPXORQ       Z3, Z0, Z0
+	VPTERNLOGQ   $0x12, 192(CX), Z0, Z7
+	VPSLLVQ      Z5, Z7, Z0
+	VPXORQ       Z6, Z0, Z0
 	KMOVW        DI, K1
 	VMOVDQU64    192(AX), K1, Z0
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	VMOVDQU64    Z4, 128(AX)
 	VMOVDQU64    Z0, 192(AX)
 	VZEROUPPER
 	RET
@@ -6966,43 +19285,38 @@ TEXT ·selectWarp32AVX2(SB), NOSPLIT, $0-36
 	MOVL         active+32(FP), SI
 	VMOVD        SI, X0
 	VPBROADCASTD X0, Y0
-	VPXOR        Y1, Y1, Y1
-	VMOVDQU      laneBits32<>+0(SB), Y2
-	VMOVDQU      (CX), Y3
-	VPAND        (DX), Y3, Y4
-	VPANDN       (BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQD     Y1, Y4, Y4
-	VBLENDVPS    Y4, (AX), Y3, Y3
-	VPSRLD       $0x08, Y0, Y0
+	VMOVDQU      (CX), Y1
+	VPAND        (DX), Y1, Y2
+	VPANDN       (BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVD      toSign32<>+0(SB), Y0, Y2
+	VMOVDQU      (AX), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y3
+	VMOVDQU      32(CX), Y1
+	VPAND        32(DX), Y1, Y2
+	VPANDN       32(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVD      toSign32<>+32(SB), Y0, Y2
+	VMOVDQU      32(AX), Y4
+	VBLENDVPS    Y2, Y1, Y4, Y4
+	VMOVDQU      64(CX), Y1
+	VPAND        64(DX), Y1, Y2
+	VPANDN       64(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVD      toSign32<>+64(SB), Y0, Y2
+	VMOVDQU      64(AX), Y5
+	VBLENDVPS    Y2, Y1, Y5, Y5
+	VMOVDQU      96(CX), Y1
+	VPAND        96(DX), Y1, Y2
+	VPANDN       96(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVD      toSign32<>+96(SB), Y0, Y0
+	VMOVDQU      96(AX), Y2
+	VBLENDVPS    Y0, Y1, Y2, Y2
 	VMOVDQU      Y3, (AX)
-	VMOVDQU      32(CX), Y3
-	VPAND        32(DX), Y3, Y4
-	VPANDN       32(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQD     Y1, Y4, Y4
-	VBLENDVPS    Y4, 32(AX), Y3, Y3
-	VPSRLD       $0x08, Y0, Y0
-	VMOVDQU      Y3, 32(AX)
-	VMOVDQU      64(CX), Y3
-	VPAND        64(DX), Y3, Y4
-	VPANDN       64(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQD     Y1, Y4, Y4
-	VBLENDVPS    Y4, 64(AX), Y3, Y3
-	VPSRLD       $0x08, Y0, Y0
-	VMOVDQU      Y3, 64(AX)
-	VMOVDQU      96(CX), Y3
-	VPAND        96(DX), Y3, Y4
-	VPANDN       96(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y0
-	VPCMPEQD     Y1, Y0, Y0
-	VBLENDVPS    Y0, 96(AX), Y3, Y3
-	VMOVDQU      Y3, 96(AX)
+	VMOVDQU      Y4, 32(AX)
+	VMOVDQU      Y5, 64(AX)
+	VMOVDQU      Y2, 96(AX)
 	VZEROUPPER
 	RET
 
@@ -7016,79 +19330,70 @@ TEXT ·selectWarp64AVX2(SB), NOSPLIT, $0-36
 	MOVL         active+32(FP), SI
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
-	VPXOR        Y1, Y1, Y1
-	VMOVDQU      laneBits64<>+0(SB), Y2
-	VMOVDQU      (CX), Y3
-	VPAND        (DX), Y3, Y4
-	VPANDN       (BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, (AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
+	VMOVDQU      (CX), Y1
+	VPAND        (DX), Y1, Y2
+	VPANDN       (BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y0, Y2
+	VMOVDQU      (AX), Y3
+	VBLENDVPD    Y2, Y1, Y3, Y3
+	VMOVDQU      32(CX), Y1
+	VPAND        32(DX), Y1, Y2
+	VPANDN       32(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+32(SB), Y0, Y2
+	VMOVDQU      32(AX), Y4
+	VBLENDVPD    Y2, Y1, Y4, Y4
+	VMOVDQU      64(CX), Y1
+	VPAND        64(DX), Y1, Y2
+	VPANDN       64(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+64(SB), Y0, Y2
+	VMOVDQU      64(AX), Y5
+	VBLENDVPD    Y2, Y1, Y5, Y5
+	VMOVDQU      96(CX), Y1
+	VPAND        96(DX), Y1, Y2
+	VPANDN       96(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+96(SB), Y0, Y2
+	VMOVDQU      96(AX), Y6
+	VBLENDVPD    Y2, Y1, Y6, Y6
+	VMOVDQU      128(CX), Y1
+	VPAND        128(DX), Y1, Y2
+	VPANDN       128(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+128(SB), Y0, Y2
+	VMOVDQU      128(AX), Y7
+	VBLENDVPD    Y2, Y1, Y7, Y7
+	VMOVDQU      160(CX), Y1
+	VPAND        160(DX), Y1, Y2
+	VPANDN       160(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+160(SB), Y0, Y2
+	VMOVDQU      160(AX), Y8
+	VBLENDVPD    Y2, Y1, Y8, Y8
+	VMOVDQU      192(CX), Y1
+	VPAND        192(DX), Y1, Y2
+	VPANDN       192(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+192(SB), Y0, Y2
+	VMOVDQU      192(AX), Y9
+	VBLENDVPD    Y2, Y1, Y9, Y9
+	VMOVDQU      224(CX), Y1
+	VPAND        224(DX), Y1, Y2
+	VPANDN       224(BX), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPSLLVQ      toSign64<>+224(SB), Y0, Y0
+	VMOVDQU      224(AX), Y2
+	VBLENDVPD    Y0, Y1, Y2, Y2
 	VMOVDQU      Y3, (AX)
-	VMOVDQU      32(CX), Y3
-	VPAND        32(DX), Y3, Y4
-	VPANDN       32(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, 32(AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
-	VMOVDQU      Y3, 32(AX)
-	VMOVDQU      64(CX), Y3
-	VPAND        64(DX), Y3, Y4
-	VPANDN       64(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, 64(AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
-	VMOVDQU      Y3, 64(AX)
-	VMOVDQU      96(CX), Y3
-	VPAND        96(DX), Y3, Y4
-	VPANDN       96(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, 96(AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
-	VMOVDQU      Y3, 96(AX)
-	VMOVDQU      128(CX), Y3
-	VPAND        128(DX), Y3, Y4
-	VPANDN       128(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, 128(AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
-	VMOVDQU      Y3, 128(AX)
-	VMOVDQU      160(CX), Y3
-	VPAND        160(DX), Y3, Y4
-	VPANDN       160(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, 160(AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
-	VMOVDQU      Y3, 160(AX)
-	VMOVDQU      192(CX), Y3
-	VPAND        192(DX), Y3, Y4
-	VPANDN       192(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y4
-	VPCMPEQQ     Y1, Y4, Y4
-	VBLENDVPD    Y4, 192(AX), Y3, Y3
-	VPSRLQ       $0x04, Y0, Y0
-	VMOVDQU      Y3, 192(AX)
-	VMOVDQU      224(CX), Y3
-	VPAND        224(DX), Y3, Y4
-	VPANDN       224(BX), Y3, Y3
-	VPOR         Y3, Y4, Y3
-	VPAND        Y2, Y0, Y0
-	VPCMPEQQ     Y1, Y0, Y0
-	VBLENDVPD    Y0, 224(AX), Y3, Y3
-	VMOVDQU      Y3, 224(AX)
+	VMOVDQU      Y4, 32(AX)
+	VMOVDQU      Y5, 64(AX)
+	VMOVDQU      Y6, 96(AX)
+	VMOVDQU      Y7, 128(AX)
+	VMOVDQU      Y8, 160(AX)
+	VMOVDQU      Y9, 192(AX)
+	VMOVDQU      Y2, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -7101,19 +19406,19 @@ TEXT ·selectWarp32AVX512(SB), NOSPLIT, $0-36
 	MOVQ       base+24(FP), BX
 	MOVL       active+32(FP), SI
 	NOTL       SI
-	VMOVDQU32  (CX), Z0
-	VMOVDQU32  (DX), Z1
+	VMOVDQU64  (CX), Z0
+	VMOVDQU64  (DX), Z1
 	VPTERNLOGD $0xca, (BX), Z1, Z0
 	KMOVW      SI, K1
 	VMOVDQU32  (AX), K1, Z0
 	SHRL       $0x10, SI
-	VMOVDQU32  Z0, (AX)
-	VMOVDQU32  64(CX), Z0
-	VMOVDQU32  64(DX), Z1
-	VPTERNLOGD $0xca, 64(BX), Z1, Z0
+	VMOVDQU64  64(CX), Z1
+	VMOVDQU64  64(DX), Z2
+	VPTERNLOGD $0xca, 64(BX), Z2, Z1
 	KMOVW      SI, K1
-	VMOVDQU32  64(AX), K1, Z0
-	VMOVDQU32  Z0, 64(AX)
+	VMOVDQU32  64(AX), K1, Z1
+	VMOVDQU64  Z0, (AX)
+	VMOVDQU64  Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -7132,27 +19437,27 @@ TEXT ·selectWarp64AVX512(SB), NOSPLIT, $0-36
 	KMOVW      SI, K1
 	VMOVDQU64  (AX), K1, Z0
 	SHRL       $0x08, SI
+	VMOVDQU64  64(CX), Z1
+	VMOVDQU64  64(DX), Z2
+	VPTERNLOGQ $0xca, 64(BX), Z2, Z1
+	KMOVW      SI, K1
+	VMOVDQU64  64(AX), K1, Z1
+	SHRL       $0x08, SI
+	VMOVDQU64  128(CX), Z2
+	VMOVDQU64  128(DX), Z3
+	VPTERNLOGQ $0xca, 128(BX), Z3, Z2
+	KMOVW      SI, K1
+	VMOVDQU64  128(AX), K1, Z2
+	SHRL       $0x08, SI
+	VMOVDQU64  192(CX), Z3
+	VMOVDQU64  192(DX), Z4
+	VPTERNLOGQ $0xca, 192(BX), Z4, Z3
+	KMOVW      SI, K1
+	VMOVDQU64  192(AX), K1, Z3
 	VMOVDQU64  Z0, (AX)
-	VMOVDQU64  64(CX), Z0
-	VMOVDQU64  64(DX), Z1
-	VPTERNLOGQ $0xca, 64(BX), Z1, Z0
-	KMOVW      SI, K1
-	VMOVDQU64  64(AX), K1, Z0
-	SHRL       $0x08, SI
-	VMOVDQU64  Z0, 64(AX)
-	VMOVDQU64  128(CX), Z0
-	VMOVDQU64  128(DX), Z1
-	VPTERNLOGQ $0xca, 128(BX), Z1, Z0
-	KMOVW      SI, K1
-	VMOVDQU64  128(AX), K1, Z0
-	SHRL       $0x08, SI
-	VMOVDQU64  Z0, 128(AX)
-	VMOVDQU64  192(CX), Z0
-	VMOVDQU64  192(DX), Z1
-	VPTERNLOGQ $0xca, 192(BX), Z1, Z0
-	KMOVW      SI, K1
-	VMOVDQU64  192(AX), K1, Z0
-	VMOVDQU64  Z0, 192(AX)
+	VMOVDQU64  Z1, 64(AX)
+	VMOVDQU64  Z2, 128(AX)
+	VMOVDQU64  Z3, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -7170,51 +19475,46 @@ TEXT ·extractWarpUnsigned32AVX2(SB), NOSPLIT, $0-36
 	MOVL         active+32(FP), SI
 	VMOVD        SI, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      laneBits32<>+0(SB), Y4
-	VPAND        (DX), Y0, Y5
-	VMOVDQU      (CX), Y6
-	VPSRLVD      Y5, Y6, Y5
-	VPAND        (BX), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, (AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, (AX)
-	VPAND        32(DX), Y0, Y5
-	VMOVDQU      32(CX), Y6
-	VPSRLVD      Y5, Y6, Y5
-	VPAND        32(BX), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, 32(AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, 32(AX)
-	VPAND        64(DX), Y0, Y5
-	VMOVDQU      64(CX), Y6
-	VPSRLVD      Y5, Y6, Y5
-	VPAND        64(BX), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, 64(AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, 64(AX)
-	VPAND        96(DX), Y0, Y5
-	VMOVDQU      96(CX), Y6
-	VPSRLVD      Y5, Y6, Y5
+	VPAND        (DX), Y0, Y3
+	VMOVDQU      (CX), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        (BX), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVD      toSign32<>+0(SB), Y2, Y4
+	VMOVDQU      (AX), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPAND        32(DX), Y0, Y3
+	VMOVDQU      32(CX), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        32(BX), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVD      toSign32<>+32(SB), Y2, Y4
+	VMOVDQU      32(AX), Y6
+	VBLENDVPS    Y4, Y3, Y6, Y6
+	VPAND        64(DX), Y0, Y3
+	VMOVDQU      64(CX), Y4
+	VPSRLVD      Y3, Y4, Y3
+	VPAND        64(BX), Y0, Y4
+	VPSLLVD      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVD      toSign32<>+64(SB), Y2, Y4
+	VMOVDQU      64(AX), Y7
+	VBLENDVPS    Y4, Y3, Y7, Y7
+	VPAND        96(DX), Y0, Y3
+	VMOVDQU      96(CX), Y4
+	VPSRLVD      Y3, Y4, Y3
 	VPAND        96(BX), Y0, Y0
 	VPSLLVD      Y0, Y1, Y0
-	VPANDN       Y5, Y0, Y0
-	VPAND        Y4, Y2, Y1
-	VPCMPEQD     Y3, Y1, Y1
-	VBLENDVPS    Y1, 96(AX), Y0, Y0
-	VMOVDQU      Y0, 96(AX)
+	VPANDN       Y3, Y0, Y0
+	VPSLLVD      toSign32<>+96(SB), Y2, Y1
+	VMOVDQU      96(AX), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVDQU      Y5, (AX)
+	VMOVDQU      Y6, 32(AX)
+	VMOVDQU      Y7, 64(AX)
+	VMOVDQU      Y2, 96(AX)
 	VZEROUPPER
 	RET
 
@@ -7232,111 +19532,102 @@ TEXT ·extractWarpUnsigned64AVX2(SB), NOSPLIT, $0-36
 	MOVL         active+32(FP), SI
 	VMOVQ        SI, X2
 	VPBROADCASTQ X2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      laneBits64<>+0(SB), Y4
-	VPMOVZXDQ    (DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      (CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    (BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, (AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, (AX)
-	VPMOVZXDQ    16(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      32(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    16(BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 32(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 32(AX)
-	VPMOVZXDQ    32(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      64(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    32(BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 64(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 64(AX)
-	VPMOVZXDQ    48(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      96(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    48(BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 96(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 96(AX)
-	VPMOVZXDQ    64(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      128(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    64(BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 128(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 128(AX)
-	VPMOVZXDQ    80(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      160(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    80(BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 160(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 160(AX)
-	VPMOVZXDQ    96(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      192(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    96(BX), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQQ     Y3, Y6, Y6
-	VBLENDVPD    Y6, 192(AX), Y5, Y5
-	VPSRLQ       $0x04, Y2, Y2
-	VMOVDQU      Y5, 192(AX)
-	VPMOVZXDQ    112(DX), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      224(CX), Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPMOVZXDQ    112(BX), Y6
-	VPAND        Y6, Y0, Y0
+	VPMOVZXDQ    (DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    (BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y2, Y4
+	VMOVDQU      (AX), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VPMOVZXDQ    16(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      32(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    16(BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y2, Y4
+	VMOVDQU      32(AX), Y6
+	VBLENDVPD    Y4, Y3, Y6, Y6
+	VPMOVZXDQ    32(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      64(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    32(BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+64(SB), Y2, Y4
+	VMOVDQU      64(AX), Y7
+	VBLENDVPD    Y4, Y3, Y7, Y7
+	VPMOVZXDQ    48(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      96(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    48(BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+96(SB), Y2, Y4
+	VMOVDQU      96(AX), Y8
+	VBLENDVPD    Y4, Y3, Y8, Y8
+	VPMOVZXDQ    64(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      128(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    64(BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+128(SB), Y2, Y4
+	VMOVDQU      128(AX), Y9
+	VBLENDVPD    Y4, Y3, Y9, Y9
+	VPMOVZXDQ    80(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      160(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    80(BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+160(SB), Y2, Y4
+	VMOVDQU      160(AX), Y10
+	VBLENDVPD    Y4, Y3, Y10, Y10
+	VPMOVZXDQ    96(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      192(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    96(BX), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y3, Y4, Y3
+	VPSLLVQ      toSign64<>+192(SB), Y2, Y4
+	VMOVDQU      192(AX), Y11
+	VBLENDVPD    Y4, Y3, Y11, Y11
+	VPMOVZXDQ    112(DX), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      224(CX), Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPMOVZXDQ    112(BX), Y4
+	VPAND        Y4, Y0, Y0
 	VPSLLVQ      Y0, Y1, Y0
-	VPANDN       Y5, Y0, Y0
-	VPAND        Y4, Y2, Y1
-	VPCMPEQQ     Y3, Y1, Y1
-	VBLENDVPD    Y1, 224(AX), Y0, Y0
-	VMOVDQU      Y0, 224(AX)
+	VPANDN       Y3, Y0, Y0
+	VPSLLVQ      toSign64<>+224(SB), Y2, Y1
+	VMOVDQU      224(AX), Y2
+	VBLENDVPD    Y1, Y0, Y2, Y2
+	VMOVDQU      Y5, (AX)
+	VMOVDQU      Y6, 32(AX)
+	VMOVDQU      Y7, 64(AX)
+	VMOVDQU      Y8, 96(AX)
+	VMOVDQU      Y9, 128(AX)
+	VMOVDQU      Y10, 160(AX)
+	VMOVDQU      Y11, 192(AX)
+	VMOVDQU      Y2, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -7347,12 +19638,13 @@ TEXT ·extractWarpUnsigned32AVX512(SB), NOSPLIT, $0-36
 	MOVQ       src+8(FP), CX
 	MOVQ       pos+16(FP), DX
 	MOVQ       width+24(FP), BX
+	MOVQ       $-1, SI
 	MOVQ       $0x1111111111111111, SI
 	KMOVQ      SI, K1
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVL       active+32(FP), SI
 	NOTL       SI
-	VMOVDQU32  (CX), Z1
+	VMOVDQU64  (CX), Z1
 	VMOVDQU8.Z (DX), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
 	VMOVDQU8.Z (BX), K1, Z2
@@ -7361,16 +19653,16 @@ TEXT ·extractWarpUnsigned32AVX512(SB), NOSPLIT, $0-36
 	KMOVW      SI, K2
 	VMOVDQU32  (AX), K2, Z1
 	SHRL       $0x10, SI
-	VMOVDQU32  Z1, (AX)
-	VMOVDQU32  64(CX), Z1
-	VMOVDQU8.Z 64(DX), K1, Z2
-	VPSRLVD    Z2, Z1, Z1
-	VMOVDQU8.Z 64(BX), K1, Z2
-	VPSLLVD    Z2, Z0, Z0
-	VPANDND    Z1, Z0, Z0
+	VMOVDQU64  64(CX), Z2
+	VMOVDQU8.Z 64(DX), K1, Z3
+	VPSRLVD    Z3, Z2, Z2
+	VMOVDQU8.Z 64(BX), K1, Z3
+	VPSLLVD    Z3, Z0, Z0
+	VPANDND    Z2, Z0, Z0
 	KMOVW      SI, K1
 	VMOVDQU32  64(AX), K1, Z0
-	VMOVDQU32  Z0, 64(AX)
+	VMOVDQU64  Z1, (AX)
+	VMOVDQU64  Z0, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -7397,41 +19689,41 @@ TEXT ·extractWarpUnsigned64AVX512(SB), NOSPLIT, $0-36
 	KMOVW        SI, K1
 	VMOVDQU64    (AX), K1, Z2
 	SHRL         $0x08, SI
-	VMOVDQU64    Z2, (AX)
-	VPMOVZXDQ    32(DX), Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64    64(CX), Z3
-	VPSRLVQ      Z2, Z3, Z2
-	VPMOVZXDQ    32(BX), Z3
+	VPMOVZXDQ    32(DX), Z3
 	VPANDQ       Z3, Z0, Z3
-	VPSLLVQ      Z3, Z1, Z3
-	VPANDNQ      Z2, Z3, Z2
+	VMOVDQU64    64(CX), Z4
+	VPSRLVQ      Z3, Z4, Z3
+	VPMOVZXDQ    32(BX), Z4
+	VPANDQ       Z4, Z0, Z4
+	VPSLLVQ      Z4, Z1, Z4
+	VPANDNQ      Z3, Z4, Z3
 	KMOVW        SI, K1
-	VMOVDQU64    64(AX), K1, Z2
+	VMOVDQU64    64(AX), K1, Z3
 	SHRL         $0x08, SI
-	VMOVDQU64    Z2, 64(AX)
-	VPMOVZXDQ    64(DX), Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64    128(CX), Z3
-	VPSRLVQ      Z2, Z3, Z2
-	VPMOVZXDQ    64(BX), Z3
-	VPANDQ       Z3, Z0, Z3
-	VPSLLVQ      Z3, Z1, Z3
-	VPANDNQ      Z2, Z3, Z2
+	VPMOVZXDQ    64(DX), Z4
+	VPANDQ       Z4, Z0, Z4
+	VMOVDQU64    128(CX), Z5
+	VPSRLVQ      Z4, Z5, Z4
+	VPMOVZXDQ    64(BX), Z5
+	VPANDQ       Z5, Z0, Z5
+	VPSLLVQ      Z5, Z1, Z5
+	VPANDNQ      Z4, Z5, Z4
 	KMOVW        SI, K1
-	VMOVDQU64    128(AX), K1, Z2
+	VMOVDQU64    128(AX), K1, Z4
 	SHRL         $0x08, SI
-	VMOVDQU64    Z2, 128(AX)
-	VPMOVZXDQ    96(DX), Z2
-	VPANDQ       Z2, Z0, Z2
-	VMOVDQU64    192(CX), Z3
-	VPSRLVQ      Z2, Z3, Z2
-	VPMOVZXDQ    96(BX), Z3
-	VPANDQ       Z3, Z0, Z0
+	VPMOVZXDQ    96(DX), Z5
+	VPANDQ       Z5, Z0, Z5
+	VMOVDQU64    192(CX), Z6
+	VPSRLVQ      Z5, Z6, Z5
+	VPMOVZXDQ    96(BX), Z6
+	VPANDQ       Z6, Z0, Z0
 	VPSLLVQ      Z0, Z1, Z0
-	VPANDNQ      Z2, Z0, Z0
+	VPANDNQ      Z5, Z0, Z0
 	KMOVW        SI, K1
 	VMOVDQU64    192(AX), K1, Z0
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	VMOVDQU64    Z4, 128(AX)
 	VMOVDQU64    Z0, 192(AX)
 	VZEROUPPER
 	RET
@@ -7452,55 +19744,50 @@ TEXT ·extractWarpSigned32AVX2(SB), NOSPLIT, $0-36
 	MOVL         active+32(FP), SI
 	VMOVD        SI, X2
 	VPBROADCASTD X2, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      laneBits32<>+0(SB), Y4
-	VPAND        (DX), Y0, Y5
-	VMOVDQU      (CX), Y6
-	VPSRAVD      Y5, Y6, Y5
-	VPAND        (BX), Y0, Y6
-	VPSUBUSW     Y6, Y1, Y6
-	VPSLLVD      Y6, Y5, Y5
-	VPSRAVD      Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, (AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, (AX)
-	VPAND        32(DX), Y0, Y5
-	VMOVDQU      32(CX), Y6
-	VPSRAVD      Y5, Y6, Y5
-	VPAND        32(BX), Y0, Y6
-	VPSUBUSW     Y6, Y1, Y6
-	VPSLLVD      Y6, Y5, Y5
-	VPSRAVD      Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, 32(AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, 32(AX)
-	VPAND        64(DX), Y0, Y5
-	VMOVDQU      64(CX), Y6
-	VPSRAVD      Y5, Y6, Y5
-	VPAND        64(BX), Y0, Y6
-	VPSUBUSW     Y6, Y1, Y6
-	VPSLLVD      Y6, Y5, Y5
-	VPSRAVD      Y6, Y5, Y5
-	VPAND        Y4, Y2, Y6
-	VPCMPEQD     Y3, Y6, Y6
-	VBLENDVPS    Y6, 64(AX), Y5, Y5
-	VPSRLD       $0x08, Y2, Y2
-	VMOVDQU      Y5, 64(AX)
-	VPAND        96(DX), Y0, Y5
-	VMOVDQU      96(CX), Y6
-	VPSRAVD      Y5, Y6, Y5
+	VPAND        (DX), Y0, Y3
+	VMOVDQU      (CX), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        (BX), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y2, Y4
+	VMOVDQU      (AX), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VPAND        32(DX), Y0, Y3
+	VMOVDQU      32(CX), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        32(BX), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSLLVD      toSign32<>+32(SB), Y2, Y4
+	VMOVDQU      32(AX), Y6
+	VBLENDVPS    Y4, Y3, Y6, Y6
+	VPAND        64(DX), Y0, Y3
+	VMOVDQU      64(CX), Y4
+	VPSRAVD      Y3, Y4, Y3
+	VPAND        64(BX), Y0, Y4
+	VPSUBUSW     Y4, Y1, Y4
+	VPSLLVD      Y4, Y3, Y3
+	VPSRAVD      Y4, Y3, Y3
+	VPSLLVD      toSign32<>+64(SB), Y2, Y4
+	VMOVDQU      64(AX), Y7
+	VBLENDVPS    Y4, Y3, Y7, Y7
+	VPAND        96(DX), Y0, Y3
+	VMOVDQU      96(CX), Y4
+	VPSRAVD      Y3, Y4, Y3
 	VPAND        96(BX), Y0, Y0
 	VPSUBUSW     Y0, Y1, Y0
-	VPSLLVD      Y0, Y5, Y1
+	VPSLLVD      Y0, Y3, Y1
 	VPSRAVD      Y0, Y1, Y0
-	VPAND        Y4, Y2, Y1
-	VPCMPEQD     Y3, Y1, Y1
-	VBLENDVPS    Y1, 96(AX), Y0, Y0
-	VMOVDQU      Y0, 96(AX)
+	VPSLLVD      toSign32<>+96(SB), Y2, Y1
+	VMOVDQU      96(AX), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVDQU      Y5, (AX)
+	VMOVDQU      Y6, 32(AX)
+	VMOVDQU      Y7, 64(AX)
+	VMOVDQU      Y2, 96(AX)
 	VZEROUPPER
 	RET
 
@@ -7521,167 +19808,158 @@ TEXT ·extractWarpSigned64AVX2(SB), NOSPLIT, $0-36
 	MOVL         active+32(FP), SI
 	VMOVQ        SI, X3
 	VPBROADCASTQ X3, Y3
-	VPXOR        Y4, Y4, Y4
-	VMOVDQU      laneBits64<>+0(SB), Y5
-	VPMOVZXDQ    (DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      (CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    (BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, (AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, (AX)
-	VPMOVZXDQ    16(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      32(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    16(BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, 32(AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, 32(AX)
-	VPMOVZXDQ    32(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      64(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    32(BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, 64(AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, 64(AX)
-	VPMOVZXDQ    48(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      96(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    48(BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, 96(AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, 96(AX)
-	VPMOVZXDQ    64(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      128(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    64(BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, 128(AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, 128(AX)
-	VPMOVZXDQ    80(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      160(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    80(BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, 160(AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, 160(AX)
-	VPMOVZXDQ    96(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      192(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    96(BX), Y7
-	VPAND        Y7, Y0, Y7
-	VPSUBUSW     Y7, Y2, Y7
-	VPSLLVQ      Y7, Y6, Y6
-	VPCMPGTQ     Y6, Y1, Y8
-	VPXOR        Y6, Y8, Y6
-	VPSRLVQ      Y7, Y6, Y6
-	VPXOR        Y6, Y8, Y6
-	VPAND        Y5, Y3, Y7
-	VPCMPEQQ     Y4, Y7, Y7
-	VBLENDVPD    Y7, 192(AX), Y6, Y6
-	VPSRLQ       $0x04, Y3, Y3
-	VMOVDQU      Y6, 192(AX)
-	VPMOVZXDQ    112(DX), Y6
-	VPAND        Y6, Y0, Y6
-	VMOVDQU      224(CX), Y7
-	VPCMPGTQ     Y7, Y1, Y8
-	VPXOR        Y7, Y8, Y7
-	VPSRLVQ      Y6, Y7, Y6
-	VPXOR        Y6, Y8, Y6
-	VPMOVZXDQ    112(BX), Y7
-	VPAND        Y7, Y0, Y0
+	VPMOVZXDQ    (DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      (CX), Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPXOR        Y5, Y6, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y6, Y4
+	VPMOVZXDQ    (BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y6
+	VPXOR        Y4, Y6, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y6, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y5
+	VMOVDQU      (AX), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VPMOVZXDQ    16(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      32(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y7
+	VPXOR        Y5, Y7, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y7, Y4
+	VPMOVZXDQ    16(BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y7
+	VPXOR        Y4, Y7, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y7, Y4
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y5
+	VMOVDQU      32(AX), Y7
+	VBLENDVPD    Y5, Y4, Y7, Y7
+	VPMOVZXDQ    32(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      64(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y8
+	VPXOR        Y5, Y8, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y8, Y4
+	VPMOVZXDQ    32(BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y8
+	VPXOR        Y4, Y8, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y8, Y4
+	VPSLLVQ      toSign64<>+64(SB), Y3, Y5
+	VMOVDQU      64(AX), Y8
+	VBLENDVPD    Y5, Y4, Y8, Y8
+	VPMOVZXDQ    48(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      96(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y9
+	VPXOR        Y5, Y9, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y9, Y4
+	VPMOVZXDQ    48(BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y9
+	VPXOR        Y4, Y9, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y9, Y4
+	VPSLLVQ      toSign64<>+96(SB), Y3, Y5
+	VMOVDQU      96(AX), Y9
+	VBLENDVPD    Y5, Y4, Y9, Y9
+	VPMOVZXDQ    64(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      128(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y10
+	VPXOR        Y5, Y10, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y10, Y4
+	VPMOVZXDQ    64(BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y10
+	VPXOR        Y4, Y10, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y10, Y4
+	VPSLLVQ      toSign64<>+128(SB), Y3, Y5
+	VMOVDQU      128(AX), Y10
+	VBLENDVPD    Y5, Y4, Y10, Y10
+	VPMOVZXDQ    80(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      160(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y11
+	VPXOR        Y5, Y11, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y11, Y4
+	VPMOVZXDQ    80(BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y11
+	VPXOR        Y4, Y11, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y11, Y4
+	VPSLLVQ      toSign64<>+160(SB), Y3, Y5
+	VMOVDQU      160(AX), Y11
+	VBLENDVPD    Y5, Y4, Y11, Y11
+	VPMOVZXDQ    96(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      192(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y12
+	VPXOR        Y5, Y12, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y12, Y4
+	VPMOVZXDQ    96(BX), Y5
+	VPAND        Y5, Y0, Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y4, Y4
+	VPCMPGTQ     Y4, Y1, Y12
+	VPXOR        Y4, Y12, Y4
+	VPSRLVQ      Y5, Y4, Y4
+	VPXOR        Y4, Y12, Y4
+	VPSLLVQ      toSign64<>+192(SB), Y3, Y5
+	VMOVDQU      192(AX), Y12
+	VBLENDVPD    Y5, Y4, Y12, Y12
+	VPMOVZXDQ    112(DX), Y4
+	VPAND        Y4, Y0, Y4
+	VMOVDQU      224(CX), Y5
+	VPCMPGTQ     Y5, Y1, Y13
+	VPXOR        Y5, Y13, Y5
+	VPSRLVQ      Y4, Y5, Y4
+	VPXOR        Y4, Y13, Y4
+	VPMOVZXDQ    112(BX), Y5
+	VPAND        Y5, Y0, Y0
 	VPSUBUSW     Y0, Y2, Y0
-	VPSLLVQ      Y0, Y6, Y2
+	VPSLLVQ      Y0, Y4, Y2
 	VPCMPGTQ     Y2, Y1, Y1
 	VPXOR        Y2, Y1, Y2
 	VPSRLVQ      Y0, Y2, Y0
 	VPXOR        Y0, Y1, Y0
-	VPAND        Y5, Y3, Y1
-	VPCMPEQQ     Y4, Y1, Y1
-	VBLENDVPD    Y1, 224(AX), Y0, Y0
-	VMOVDQU      Y0, 224(AX)
+	VPSLLVQ      toSign64<>+224(SB), Y3, Y1
+	VMOVDQU      224(AX), Y2
+	VBLENDVPD    Y1, Y0, Y2, Y2
+	VMOVDQU      Y6, (AX)
+	VMOVDQU      Y7, 32(AX)
+	VMOVDQU      Y8, 64(AX)
+	VMOVDQU      Y9, 96(AX)
+	VMOVDQU      Y10, 128(AX)
+	VMOVDQU      Y11, 160(AX)
+	VMOVDQU      Y12, 192(AX)
+	VMOVDQU      Y2, 224(AX)
 	VZEROUPPER
 	RET
 
@@ -7692,13 +19970,14 @@ TEXT ·extractWarpSigned32AVX512(SB), NOSPLIT, $0-36
 	MOVQ         src+8(FP), CX
 	MOVQ         pos+16(FP), DX
 	MOVQ         width+24(FP), BX
+	MOVQ         $-1, SI
 	MOVQ         $0x1111111111111111, SI
 	KMOVQ        SI, K1
 	MOVL         $0x00000020, SI
 	VPBROADCASTD SI, Z0
 	MOVL         active+32(FP), SI
 	NOTL         SI
-	VMOVDQU32    (CX), Z1
+	VMOVDQU64    (CX), Z1
 	VMOVDQU8.Z   (DX), K1, Z2
 	VPSRAVD      Z2, Z1, Z1
 	VMOVDQU8.Z   (BX), K1, Z2
@@ -7708,17 +19987,17 @@ TEXT ·extractWarpSigned32AVX512(SB), NOSPLIT, $0-36
 	KMOVW        SI, K2
 	VMOVDQU32    (AX), K2, Z1
 	SHRL         $0x10, SI
-	VMOVDQU32    Z1, (AX)
-	VMOVDQU32    64(CX), Z1
-	VMOVDQU8.Z   64(DX), K1, Z2
-	VPSRAVD      Z2, Z1, Z1
-	VMOVDQU8.Z   64(BX), K1, Z2
-	VPSUBUSW     Z2, Z0, Z0
-	VPSLLVD      Z0, Z1, Z1
-	VPSRAVD      Z0, Z1, Z0
+	VMOVDQU64    64(CX), Z2
+	VMOVDQU8.Z   64(DX), K1, Z3
+	VPSRAVD      Z3, Z2, Z2
+	VMOVDQU8.Z   64(BX), K1, Z3
+	VPSUBUSW     Z3, Z0, Z0
+	VPSLLVD      Z0, Z2, Z2
+	VPSRAVD      Z0, Z2, Z0
 	KMOVW        SI, K1
 	VMOVDQU32    64(AX), K1, Z0
-	VMOVDQU32    Z0, 64(AX)
+	VMOVDQU64    Z1, (AX)
+	VMOVDQU64    Z0, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -7749,44 +20028,6253 @@ TEXT ·extractWarpSigned64AVX512(SB), NOSPLIT, $0-36
 	KMOVW        SI, K1
 	VMOVDQU64    (AX), K1, Z3
 	SHRL         $0x08, SI
-	VMOVDQU64    Z3, (AX)
-	VPMOVZXDQ    32(DX), Z3
-	VPMINUB      Z3, Z0, Z3
-	VMOVDQU64    64(CX), Z4
-	VPSRAVQ      Z3, Z4, Z3
-	VPMOVZXDQ    32(BX), Z4
-	VPANDQ       Z4, Z2, Z4
-	VPSUBUSW     Z4, Z1, Z4
-	VPSLLVQ      Z4, Z3, Z3
-	VPSRAVQ      Z4, Z3, Z3
+	VPMOVZXDQ    32(DX), Z4
+	VPMINUB      Z4, Z0, Z4
+	VMOVDQU64    64(CX), Z5
+	VPSRAVQ      Z4, Z5, Z4
+	VPMOVZXDQ    32(BX), Z5
+	VPANDQ       Z5, Z2, Z5
+	VPSUBUSW     Z5, Z1, Z5
+	VPSLLVQ      Z5, Z4, Z4
+	VPSRAVQ      Z5, Z4, Z4
 	KMOVW        SI, K1
-	VMOVDQU64    64(AX), K1, Z3
+	VMOVDQU64    64(AX), K1, Z4
 	SHRL         $0x08, SI
-	VMOVDQU64    Z3, 64(AX)
-	VPMOVZXDQ    64(DX), Z3
-	VPMINUB      Z3, Z0, Z3
-	VMOVDQU64    128(CX), Z4
-	VPSRAVQ      Z3, Z4, Z3
-	VPMOVZXDQ    64(BX), Z4
-	VPANDQ       Z4, Z2, Z4
-	VPSUBUSW     Z4, Z1, Z4
-	VPSLLVQ      Z4, Z3, Z3
-	VPSRAVQ      Z4, Z3, Z3
+	VPMOVZXDQ    64(DX), Z5
+	VPMINUB      Z5, Z0, Z5
+	VMOVDQU64    128(CX), Z6
+	VPSRAVQ      Z5, Z6, Z5
+	VPMOVZXDQ    64(BX), Z6
+	VPANDQ       Z6, Z2, Z6
+	VPSUBUSW     Z6, Z1, Z6
+	VPSLLVQ      Z6, Z5, Z5
+	VPSRAVQ      Z6, Z5, Z5
 	KMOVW        SI, K1
-	VMOVDQU64    128(AX), K1, Z3
+	VMOVDQU64    128(AX), K1, Z5
 	SHRL         $0x08, SI
-	VMOVDQU64    Z3, 128(AX)
-	VPMOVZXDQ    96(DX), Z3
-	VPMINUB      Z3, Z0, Z0
-	VMOVDQU64    192(CX), Z3
-	VPSRAVQ      Z0, Z3, Z0
-	VPMOVZXDQ    96(BX), Z3
-	VPANDQ       Z3, Z2, Z2
+	VPMOVZXDQ    96(DX), Z6
+	VPMINUB      Z6, Z0, Z0
+	VMOVDQU64    192(CX), Z6
+	VPSRAVQ      Z0, Z6, Z0
+	VPMOVZXDQ    96(BX), Z6
+	VPANDQ       Z6, Z2, Z2
 	VPSUBUSW     Z2, Z1, Z1
 	VPSLLVQ      Z1, Z0, Z0
 	VPSRAVQ      Z1, Z0, Z0
 	KMOVW        SI, K1
 	VMOVDQU64    192(AX), K1, Z0
+	VMOVDQU64    Z3, (AX)
+	VMOVDQU64    Z4, 64(AX)
+	VMOVDQU64    Z5, 128(AX)
 	VMOVDQU64    Z0, 192(AX)
+	VZEROUPPER
+	RET
+
+// func pack8AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·pack8AVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	MOVQ  SI, DI
+	SUBQ  BX, DI
+	TESTQ $0x0000001f, DI
+	JZ    whole
+
+	// The last vector.
+	LEAQ         -32(SI), R8
+	TESTQ        CX, CX
+	JZ           zero1
+	VPBROADCASTQ keep+56(FP), Y0
+	VMOVDQU      (CX)(R8*1), Y1
+	VPAND        Y0, Y1, Y0
+	VPBROADCASTQ value+64(FP), Y1
+	VPOR         Y1, Y0, Y0
+	JMP          start2
+
+zero1:
+	VPBROADCASTQ value+64(FP), Y0
+
+start2:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part4Last
+
+	// One part a turn, by its kind.
+part4:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x00
+	JNE          part4Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VMOVDQU      (R11)(R8*1), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not0:
+	CMPQ         R10, $0x04
+	JNE          part4Not4
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPCMPGTB     (R11)(R8*1), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not4:
+part4Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part4
+
+part4Last:
+whole:
+	SUBQ $0x00000100, DI
+	JB   tileDone6
+
+	// Vectors at a time: 8.
+tile5:
+	TESTQ        CX, CX
+	JZ           zero7
+	VPBROADCASTQ keep+56(FP), Y8
+	VMOVDQU      (CX)(BX*1), Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      32(CX)(BX*1), Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      64(CX)(BX*1), Y3
+	VPAND        Y8, Y3, Y3
+	VMOVDQU      96(CX)(BX*1), Y4
+	VPAND        Y8, Y4, Y4
+	VMOVDQU      128(CX)(BX*1), Y5
+	VPAND        Y8, Y5, Y5
+	VMOVDQU      160(CX)(BX*1), Y6
+	VPAND        Y8, Y6, Y6
+	VMOVDQU      192(CX)(BX*1), Y7
+	VPAND        Y8, Y7, Y7
+	VMOVDQU      224(CX)(BX*1), Y9
+	VPAND        Y8, Y9, Y8
+	VPBROADCASTQ value+64(FP), Y9
+	VPOR         Y9, Y1, Y1
+	VPOR         Y9, Y2, Y2
+	VPOR         Y9, Y3, Y3
+	VPOR         Y9, Y4, Y4
+	VPOR         Y9, Y5, Y5
+	VPOR         Y9, Y6, Y6
+	VPOR         Y9, Y7, Y7
+	VPOR         Y9, Y8, Y8
+	JMP          start8
+
+zero7:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+	VPBROADCASTQ value+64(FP), Y5
+	VPBROADCASTQ value+64(FP), Y6
+	VPBROADCASTQ value+64(FP), Y7
+	VPBROADCASTQ value+64(FP), Y8
+
+start8:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part10Last
+
+	// One part a turn, by its kind.
+part10:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x00
+	JNE          part10Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VMOVDQU      (R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VMOVDQU      32(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VMOVDQU      64(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VMOVDQU      96(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VMOVDQU      128(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VMOVDQU      160(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VMOVDQU      192(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VMOVDQU      224(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not0:
+	CMPQ         R10, $0x04
+	JNE          part10Not4
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPCMPGTB     (R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPCMPGTB     32(R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPCMPGTB     64(R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPCMPGTB     96(R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPCMPGTB     128(R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPCMPGTB     160(R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPCMPGTB     192(R11)(BX*1), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPCMPGTB     224(R11)(BX*1), Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not4:
+part10Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part10
+
+part10Last:
+	VMOVDQU Y1, (AX)(BX*1)
+	VMOVDQU Y2, 32(AX)(BX*1)
+	VMOVDQU Y3, 64(AX)(BX*1)
+	VMOVDQU Y4, 96(AX)(BX*1)
+	VMOVDQU Y5, 128(AX)(BX*1)
+	VMOVDQU Y6, 160(AX)(BX*1)
+	VMOVDQU Y7, 192(AX)(BX*1)
+	VMOVDQU Y8, 224(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000100, DI
+	JAE     tile5
+
+tileDone6:
+	ADDQ $0x00000100, DI
+	SUBQ $0x00000080, DI
+	JB   tileDone14
+
+	// Vectors at a time: 4.
+tile13:
+	TESTQ        CX, CX
+	JZ           zero15
+	VPBROADCASTQ keep+56(FP), Y4
+	VMOVDQU      (CX)(BX*1), Y1
+	VPAND        Y4, Y1, Y1
+	VMOVDQU      32(CX)(BX*1), Y2
+	VPAND        Y4, Y2, Y2
+	VMOVDQU      64(CX)(BX*1), Y3
+	VPAND        Y4, Y3, Y3
+	VMOVDQU      96(CX)(BX*1), Y5
+	VPAND        Y4, Y5, Y4
+	VPBROADCASTQ value+64(FP), Y5
+	VPOR         Y5, Y1, Y1
+	VPOR         Y5, Y2, Y2
+	VPOR         Y5, Y3, Y3
+	VPOR         Y5, Y4, Y4
+	JMP          start16
+
+zero15:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+
+start16:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part18Last
+
+	// One part a turn, by its kind.
+part18:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x00
+	JNE          part18Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VMOVDQU      (R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VMOVDQU      32(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VMOVDQU      64(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VMOVDQU      96(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not0:
+	CMPQ         R10, $0x04
+	JNE          part18Not4
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPCMPGTB     (R11)(BX*1), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPCMPGTB     32(R11)(BX*1), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPCMPGTB     64(R11)(BX*1), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPCMPGTB     96(R11)(BX*1), Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not4:
+part18Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part18
+
+part18Last:
+	VMOVDQU Y1, (AX)(BX*1)
+	VMOVDQU Y2, 32(AX)(BX*1)
+	VMOVDQU Y3, 64(AX)(BX*1)
+	VMOVDQU Y4, 96(AX)(BX*1)
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000080, DI
+	JAE     tile13
+
+tileDone14:
+	ADDQ $0x00000080, DI
+	SUBQ $0x20, DI
+	JB   tileDone22
+
+	// Vectors at a time: 1.
+tile21:
+	TESTQ        CX, CX
+	JZ           zero23
+	VPBROADCASTQ keep+56(FP), Y1
+	VMOVDQU      (CX)(BX*1), Y2
+	VPAND        Y1, Y2, Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPOR         Y2, Y1, Y1
+	JMP          start24
+
+zero23:
+	VPBROADCASTQ value+64(FP), Y1
+
+start24:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part26Last
+
+	// One part a turn, by its kind.
+part26:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x00
+	JNE          part26Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VMOVDQU      (R11)(BX*1), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not0:
+	CMPQ         R10, $0x04
+	JNE          part26Not4
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPCMPGTB     (R11)(BX*1), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not4:
+part26Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part26
+
+part26Last:
+	VMOVDQU Y1, (AX)(BX*1)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, DI
+	JAE     tile21
+
+tileDone22:
+	ADDQ    $0x20, DI
+	TESTQ   DI, DI
+	JZ      done
+	VMOVDQU Y0, (AX)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func pack16AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·pack16AVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	MOVQ  SI, DI
+	SUBQ  BX, DI
+	TESTQ $0x0000000f, DI
+	JZ    whole
+
+	// The last vector.
+	LEAQ         -16(SI), R8
+	TESTQ        CX, CX
+	JZ           zero1
+	VPBROADCASTQ keep+56(FP), Y0
+	CMPQ         size+48(FP), $0x02
+	JNE          sized3Not2
+	VMOVDQU      (CX)(R8*2), Y1
+	VPAND        Y0, Y1, Y0
+	JMP          sized3
+
+sized3Not2:
+	VPMOVZXBW (CX)(R8*1), Y1
+	VPAND     Y0, Y1, Y0
+
+sized3:
+	VPBROADCASTQ value+64(FP), Y1
+	VPOR         Y1, Y0, Y0
+	JMP          start2
+
+zero1:
+	VPBROADCASTQ value+64(FP), Y0
+
+start2:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part4Last
+
+	// One part a turn, by its kind.
+part4:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x01
+	JNE          part4Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VMOVDQU      (R11)(R8*2), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not1:
+	CMPQ         R10, $0x00
+	JNE          part4Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXBW    (R11)(R8*1), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not0:
+	CMPQ         R10, $0x05
+	JNE          part4Not5
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPCMPGTW     (R11)(R8*2), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not5:
+	CMPQ         R10, $0x04
+	JNE          part4Not4
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVSXBW    (R11)(R8*1), Y3
+	VPCMPGTW     Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not4:
+part4Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part4
+
+part4Last:
+whole:
+	SUBQ $0x00000080, DI
+	JB   tileDone6
+
+	// Vectors at a time: 8.
+tile5:
+	TESTQ        CX, CX
+	JZ           zero7
+	VPBROADCASTQ keep+56(FP), Y8
+	CMPQ         size+48(FP), $0x02
+	JNE          sized9Not2
+	VMOVDQU      (CX)(BX*2), Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      32(CX)(BX*2), Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      64(CX)(BX*2), Y3
+	VPAND        Y8, Y3, Y3
+	VMOVDQU      96(CX)(BX*2), Y4
+	VPAND        Y8, Y4, Y4
+	VMOVDQU      128(CX)(BX*2), Y5
+	VPAND        Y8, Y5, Y5
+	VMOVDQU      160(CX)(BX*2), Y6
+	VPAND        Y8, Y6, Y6
+	VMOVDQU      192(CX)(BX*2), Y7
+	VPAND        Y8, Y7, Y7
+	VMOVDQU      224(CX)(BX*2), Y9
+	VPAND        Y8, Y9, Y8
+	JMP          sized9
+
+sized9Not2:
+	VPMOVZXBW (CX)(BX*1), Y1
+	VPAND     Y8, Y1, Y1
+	VPMOVZXBW 16(CX)(BX*1), Y2
+	VPAND     Y8, Y2, Y2
+	VPMOVZXBW 32(CX)(BX*1), Y3
+	VPAND     Y8, Y3, Y3
+	VPMOVZXBW 48(CX)(BX*1), Y4
+	VPAND     Y8, Y4, Y4
+	VPMOVZXBW 64(CX)(BX*1), Y5
+	VPAND     Y8, Y5, Y5
+	VPMOVZXBW 80(CX)(BX*1), Y6
+	VPAND     Y8, Y6, Y6
+	VPMOVZXBW 96(CX)(BX*1), Y7
+	VPAND     Y8, Y7, Y7
+	VPMOVZXBW 112(CX)(BX*1), Y9
+	VPAND     Y8, Y9, Y8
+
+sized9:
+	VPBROADCASTQ value+64(FP), Y9
+	VPOR         Y9, Y1, Y1
+	VPOR         Y9, Y2, Y2
+	VPOR         Y9, Y3, Y3
+	VPOR         Y9, Y4, Y4
+	VPOR         Y9, Y5, Y5
+	VPOR         Y9, Y6, Y6
+	VPOR         Y9, Y7, Y7
+	VPOR         Y9, Y8, Y8
+	JMP          start8
+
+zero7:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+	VPBROADCASTQ value+64(FP), Y5
+	VPBROADCASTQ value+64(FP), Y6
+	VPBROADCASTQ value+64(FP), Y7
+	VPBROADCASTQ value+64(FP), Y8
+
+start8:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part10Last
+
+	// One part a turn, by its kind.
+part10:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x01
+	JNE          part10Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VMOVDQU      (R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VMOVDQU      32(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VMOVDQU      64(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VMOVDQU      96(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VMOVDQU      128(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VMOVDQU      160(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VMOVDQU      192(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VMOVDQU      224(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not1:
+	CMPQ         R10, $0x00
+	JNE          part10Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VPMOVZXBW    (R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VPMOVZXBW    16(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VPMOVZXBW    32(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VPMOVZXBW    48(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VPMOVZXBW    64(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VPMOVZXBW    80(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VPMOVZXBW    96(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VPMOVZXBW    112(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not0:
+	CMPQ         R10, $0x05
+	JNE          part10Not5
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPCMPGTW     (R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPCMPGTW     32(R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPCMPGTW     64(R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPCMPGTW     96(R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPCMPGTW     128(R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPCMPGTW     160(R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPCMPGTW     192(R11)(BX*2), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPCMPGTW     224(R11)(BX*2), Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not5:
+	CMPQ         R10, $0x04
+	JNE          part10Not4
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVSXBW    (R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVSXBW    16(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVSXBW    32(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVSXBW    48(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVSXBW    64(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVSXBW    80(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVSXBW    96(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVSXBW    112(R11)(BX*1), Y11
+	VPCMPGTW     Y11, Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not4:
+part10Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part10
+
+part10Last:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized12Not2
+	VMOVDQU Y1, (AX)(BX*2)
+	VMOVDQU Y2, 32(AX)(BX*2)
+	VMOVDQU Y3, 64(AX)(BX*2)
+	VMOVDQU Y4, 96(AX)(BX*2)
+	VMOVDQU Y5, 128(AX)(BX*2)
+	VMOVDQU Y6, 160(AX)(BX*2)
+	VMOVDQU Y7, 192(AX)(BX*2)
+	VMOVDQU Y8, 224(AX)(BX*2)
+	JMP     sized12
+
+sized12Not2:
+	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X9
+	VPOR         X9, X1, X1
+	VMOVDQU      X1, (AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 16(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 32(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 48(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y5, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 64(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y6, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 80(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y7, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 96(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y8, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 112(AX)(BX*1)
+
+sized12:
+	ADDQ $0x00000080, BX
+	SUBQ $0x00000080, DI
+	JAE  tile5
+
+tileDone6:
+	ADDQ $0x00000080, DI
+	SUBQ $0x40, DI
+	JB   tileDone14
+
+	// Vectors at a time: 4.
+tile13:
+	TESTQ        CX, CX
+	JZ           zero15
+	VPBROADCASTQ keep+56(FP), Y4
+	CMPQ         size+48(FP), $0x02
+	JNE          sized17Not2
+	VMOVDQU      (CX)(BX*2), Y1
+	VPAND        Y4, Y1, Y1
+	VMOVDQU      32(CX)(BX*2), Y2
+	VPAND        Y4, Y2, Y2
+	VMOVDQU      64(CX)(BX*2), Y3
+	VPAND        Y4, Y3, Y3
+	VMOVDQU      96(CX)(BX*2), Y5
+	VPAND        Y4, Y5, Y4
+	JMP          sized17
+
+sized17Not2:
+	VPMOVZXBW (CX)(BX*1), Y1
+	VPAND     Y4, Y1, Y1
+	VPMOVZXBW 16(CX)(BX*1), Y2
+	VPAND     Y4, Y2, Y2
+	VPMOVZXBW 32(CX)(BX*1), Y3
+	VPAND     Y4, Y3, Y3
+	VPMOVZXBW 48(CX)(BX*1), Y5
+	VPAND     Y4, Y5, Y4
+
+sized17:
+	VPBROADCASTQ value+64(FP), Y5
+	VPOR         Y5, Y1, Y1
+	VPOR         Y5, Y2, Y2
+	VPOR         Y5, Y3, Y3
+	VPOR         Y5, Y4, Y4
+	JMP          start16
+
+zero15:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+
+start16:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part18Last
+
+	// One part a turn, by its kind.
+part18:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x01
+	JNE          part18Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VMOVDQU      (R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VMOVDQU      32(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VMOVDQU      64(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VMOVDQU      96(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not1:
+	CMPQ         R10, $0x00
+	JNE          part18Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VPMOVZXBW    (R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VPMOVZXBW    16(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VPMOVZXBW    32(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VPMOVZXBW    48(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not0:
+	CMPQ         R10, $0x05
+	JNE          part18Not5
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPCMPGTW     (R11)(BX*2), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPCMPGTW     32(R11)(BX*2), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPCMPGTW     64(R11)(BX*2), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPCMPGTW     96(R11)(BX*2), Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not5:
+	CMPQ         R10, $0x04
+	JNE          part18Not4
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVSXBW    (R11)(BX*1), Y7
+	VPCMPGTW     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVSXBW    16(R11)(BX*1), Y7
+	VPCMPGTW     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVSXBW    32(R11)(BX*1), Y7
+	VPCMPGTW     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVSXBW    48(R11)(BX*1), Y7
+	VPCMPGTW     Y7, Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not4:
+part18Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part18
+
+part18Last:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized20Not2
+	VMOVDQU Y1, (AX)(BX*2)
+	VMOVDQU Y2, 32(AX)(BX*2)
+	VMOVDQU Y3, 64(AX)(BX*2)
+	VMOVDQU Y4, 96(AX)(BX*2)
+	JMP     sized20
+
+sized20Not2:
+	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X5
+	VPOR         X5, X1, X1
+	VMOVDQU      X1, (AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 16(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 32(AX)(BX*1)
+	VPSHUFB      narrow16To8<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 48(AX)(BX*1)
+
+sized20:
+	ADDQ $0x40, BX
+	SUBQ $0x40, DI
+	JAE  tile13
+
+tileDone14:
+	ADDQ $0x40, DI
+	SUBQ $0x10, DI
+	JB   tileDone22
+
+	// Vectors at a time: 1.
+tile21:
+	TESTQ        CX, CX
+	JZ           zero23
+	VPBROADCASTQ keep+56(FP), Y1
+	CMPQ         size+48(FP), $0x02
+	JNE          sized25Not2
+	VMOVDQU      (CX)(BX*2), Y2
+	VPAND        Y1, Y2, Y1
+	JMP          sized25
+
+sized25Not2:
+	VPMOVZXBW (CX)(BX*1), Y2
+	VPAND     Y1, Y2, Y1
+
+sized25:
+	VPBROADCASTQ value+64(FP), Y2
+	VPOR         Y2, Y1, Y1
+	JMP          start24
+
+zero23:
+	VPBROADCASTQ value+64(FP), Y1
+
+start24:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part26Last
+
+	// One part a turn, by its kind.
+part26:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x01
+	JNE          part26Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VMOVDQU      (R11)(BX*2), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not1:
+	CMPQ         R10, $0x00
+	JNE          part26Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VPMOVZXBW    (R11)(BX*1), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not0:
+	CMPQ         R10, $0x05
+	JNE          part26Not5
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPCMPGTW     (R11)(BX*2), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not5:
+	CMPQ         R10, $0x04
+	JNE          part26Not4
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVSXBW    (R11)(BX*1), Y4
+	VPCMPGTW     Y4, Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not4:
+part26Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part26
+
+part26Last:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized28Not2
+	VMOVDQU Y1, (AX)(BX*2)
+	JMP     sized28
+
+sized28Not2:
+	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, (AX)(BX*1)
+
+sized28:
+	ADDQ $0x10, BX
+	SUBQ $0x10, DI
+	JAE  tile21
+
+tileDone22:
+	ADDQ    $0x10, DI
+	TESTQ   DI, DI
+	JZ      done
+	CMPQ    size+48(FP), $0x02
+	JNE     sized30Not2
+	VMOVDQU Y0, (AX)(R8*2)
+	JMP     sized30
+
+sized30Not2:
+	VPSHUFB      narrow16To8<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(R8*1)
+
+sized30:
+done:
+	VZEROUPPER
+	RET
+
+// func pack32AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·pack32AVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	MOVQ  SI, DI
+	SUBQ  BX, DI
+	TESTQ $0x00000007, DI
+	JZ    whole
+
+	// The last vector.
+	LEAQ         -8(SI), R8
+	TESTQ        CX, CX
+	JZ           zero1
+	VPBROADCASTQ keep+56(FP), Y0
+	CMPQ         size+48(FP), $0x04
+	JNE          sized3Not4
+	VMOVDQU      (CX)(R8*4), Y1
+	VPAND        Y0, Y1, Y0
+	JMP          sized3
+
+sized3Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized3Not2
+	VPMOVZXWD (CX)(R8*2), Y1
+	VPAND     Y0, Y1, Y0
+	JMP       sized3
+
+sized3Not2:
+	VPMOVZXBD (CX)(R8*1), Y1
+	VPAND     Y0, Y1, Y0
+
+sized3:
+	VPBROADCASTQ value+64(FP), Y1
+	VPOR         Y1, Y0, Y0
+	JMP          start2
+
+zero1:
+	VPBROADCASTQ value+64(FP), Y0
+
+start2:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part4Last
+
+	// One part a turn, by its kind.
+part4:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x02
+	JNE          part4Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VMOVDQU      (R11)(R8*4), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not2:
+	CMPQ         R10, $0x01
+	JNE          part4Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXWD    (R11)(R8*2), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not1:
+	CMPQ         R10, $0x00
+	JNE          part4Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXBD    (R11)(R8*1), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not0:
+	CMPQ         R10, $0x06
+	JNE          part4Not6
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPCMPGTD     (R11)(R8*4), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not6:
+	CMPQ         R10, $0x05
+	JNE          part4Not5
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVSXWD    (R11)(R8*2), Y3
+	VPCMPGTD     Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not5:
+	CMPQ         R10, $0x04
+	JNE          part4Not4
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVSXBD    (R11)(R8*1), Y3
+	VPCMPGTD     Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not4:
+part4Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part4
+
+part4Last:
+whole:
+	SUBQ $0x40, DI
+	JB   tileDone6
+
+	// Vectors at a time: 8.
+tile5:
+	TESTQ        CX, CX
+	JZ           zero7
+	VPBROADCASTQ keep+56(FP), Y8
+	CMPQ         size+48(FP), $0x04
+	JNE          sized9Not4
+	VMOVDQU      (CX)(BX*4), Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      32(CX)(BX*4), Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      64(CX)(BX*4), Y3
+	VPAND        Y8, Y3, Y3
+	VMOVDQU      96(CX)(BX*4), Y4
+	VPAND        Y8, Y4, Y4
+	VMOVDQU      128(CX)(BX*4), Y5
+	VPAND        Y8, Y5, Y5
+	VMOVDQU      160(CX)(BX*4), Y6
+	VPAND        Y8, Y6, Y6
+	VMOVDQU      192(CX)(BX*4), Y7
+	VPAND        Y8, Y7, Y7
+	VMOVDQU      224(CX)(BX*4), Y9
+	VPAND        Y8, Y9, Y8
+	JMP          sized9
+
+sized9Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized9Not2
+	VPMOVZXWD (CX)(BX*2), Y1
+	VPAND     Y8, Y1, Y1
+	VPMOVZXWD 16(CX)(BX*2), Y2
+	VPAND     Y8, Y2, Y2
+	VPMOVZXWD 32(CX)(BX*2), Y3
+	VPAND     Y8, Y3, Y3
+	VPMOVZXWD 48(CX)(BX*2), Y4
+	VPAND     Y8, Y4, Y4
+	VPMOVZXWD 64(CX)(BX*2), Y5
+	VPAND     Y8, Y5, Y5
+	VPMOVZXWD 80(CX)(BX*2), Y6
+	VPAND     Y8, Y6, Y6
+	VPMOVZXWD 96(CX)(BX*2), Y7
+	VPAND     Y8, Y7, Y7
+	VPMOVZXWD 112(CX)(BX*2), Y9
+	VPAND     Y8, Y9, Y8
+	JMP       sized9
+
+sized9Not2:
+	VPMOVZXBD (CX)(BX*1), Y1
+	VPAND     Y8, Y1, Y1
+	VPMOVZXBD 8(CX)(BX*1), Y2
+	VPAND     Y8, Y2, Y2
+	VPMOVZXBD 16(CX)(BX*1), Y3
+	VPAND     Y8, Y3, Y3
+	VPMOVZXBD 24(CX)(BX*1), Y4
+	VPAND     Y8, Y4, Y4
+	VPMOVZXBD 32(CX)(BX*1), Y5
+	VPAND     Y8, Y5, Y5
+	VPMOVZXBD 40(CX)(BX*1), Y6
+	VPAND     Y8, Y6, Y6
+	VPMOVZXBD 48(CX)(BX*1), Y7
+	VPAND     Y8, Y7, Y7
+	VPMOVZXBD 56(CX)(BX*1), Y9
+	VPAND     Y8, Y9, Y8
+
+sized9:
+	VPBROADCASTQ value+64(FP), Y9
+	VPOR         Y9, Y1, Y1
+	VPOR         Y9, Y2, Y2
+	VPOR         Y9, Y3, Y3
+	VPOR         Y9, Y4, Y4
+	VPOR         Y9, Y5, Y5
+	VPOR         Y9, Y6, Y6
+	VPOR         Y9, Y7, Y7
+	VPOR         Y9, Y8, Y8
+	JMP          start8
+
+zero7:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+	VPBROADCASTQ value+64(FP), Y5
+	VPBROADCASTQ value+64(FP), Y6
+	VPBROADCASTQ value+64(FP), Y7
+	VPBROADCASTQ value+64(FP), Y8
+
+start8:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part10Last
+
+	// One part a turn, by its kind.
+part10:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x02
+	JNE          part10Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VMOVDQU      (R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VMOVDQU      32(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VMOVDQU      64(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VMOVDQU      96(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VMOVDQU      128(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VMOVDQU      160(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VMOVDQU      192(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VMOVDQU      224(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not2:
+	CMPQ         R10, $0x01
+	JNE          part10Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VPMOVZXWD    (R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VPMOVZXWD    16(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VPMOVZXWD    32(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VPMOVZXWD    48(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VPMOVZXWD    64(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VPMOVZXWD    80(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VPMOVZXWD    96(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VPMOVZXWD    112(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not1:
+	CMPQ         R10, $0x00
+	JNE          part10Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VPMOVZXBD    (R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VPMOVZXBD    8(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VPMOVZXBD    16(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VPMOVZXBD    24(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VPMOVZXBD    32(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VPMOVZXBD    40(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VPMOVZXBD    48(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VPMOVZXBD    56(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not0:
+	CMPQ         R10, $0x06
+	JNE          part10Not6
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPCMPGTD     (R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPCMPGTD     32(R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPCMPGTD     64(R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPCMPGTD     96(R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPCMPGTD     128(R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPCMPGTD     160(R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPCMPGTD     192(R11)(BX*4), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPCMPGTD     224(R11)(BX*4), Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not6:
+	CMPQ         R10, $0x05
+	JNE          part10Not5
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVSXWD    (R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVSXWD    16(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVSXWD    32(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVSXWD    48(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVSXWD    64(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVSXWD    80(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVSXWD    96(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVSXWD    112(R11)(BX*2), Y11
+	VPCMPGTD     Y11, Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not5:
+	CMPQ         R10, $0x04
+	JNE          part10Not4
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVSXBD    (R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVSXBD    8(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVSXBD    16(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVSXBD    24(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVSXBD    32(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVSXBD    40(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVSXBD    48(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVSXBD    56(R11)(BX*1), Y11
+	VPCMPGTD     Y11, Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not4:
+part10Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part10
+
+part10Last:
+	CMPQ    size+48(FP), $0x04
+	JNE     sized12Not4
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU Y2, 32(AX)(BX*4)
+	VMOVDQU Y3, 64(AX)(BX*4)
+	VMOVDQU Y4, 96(AX)(BX*4)
+	VMOVDQU Y5, 128(AX)(BX*4)
+	VMOVDQU Y6, 160(AX)(BX*4)
+	VMOVDQU Y7, 192(AX)(BX*4)
+	VMOVDQU Y8, 224(AX)(BX*4)
+	JMP     sized12
+
+sized12Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized12Not2
+	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X9
+	VPOR         X9, X1, X1
+	VMOVDQU      X1, (AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 16(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 32(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 48(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 64(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y6, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 80(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y7, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 96(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y8, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 112(AX)(BX*2)
+	JMP          sized12
+
+sized12Not2:
+	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X9
+	VPOR         X9, X1, X1
+	VMOVQ        X1, (AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 8(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 16(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 24(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 32(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y6, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 40(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y7, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 48(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y8, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 56(AX)(BX*1)
+
+sized12:
+	ADDQ $0x40, BX
+	SUBQ $0x40, DI
+	JAE  tile5
+
+tileDone6:
+	ADDQ $0x40, DI
+	SUBQ $0x20, DI
+	JB   tileDone14
+
+	// Vectors at a time: 4.
+tile13:
+	TESTQ        CX, CX
+	JZ           zero15
+	VPBROADCASTQ keep+56(FP), Y4
+	CMPQ         size+48(FP), $0x04
+	JNE          sized17Not4
+	VMOVDQU      (CX)(BX*4), Y1
+	VPAND        Y4, Y1, Y1
+	VMOVDQU      32(CX)(BX*4), Y2
+	VPAND        Y4, Y2, Y2
+	VMOVDQU      64(CX)(BX*4), Y3
+	VPAND        Y4, Y3, Y3
+	VMOVDQU      96(CX)(BX*4), Y5
+	VPAND        Y4, Y5, Y4
+	JMP          sized17
+
+sized17Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized17Not2
+	VPMOVZXWD (CX)(BX*2), Y1
+	VPAND     Y4, Y1, Y1
+	VPMOVZXWD 16(CX)(BX*2), Y2
+	VPAND     Y4, Y2, Y2
+	VPMOVZXWD 32(CX)(BX*2), Y3
+	VPAND     Y4, Y3, Y3
+	VPMOVZXWD 48(CX)(BX*2), Y5
+	VPAND     Y4, Y5, Y4
+	JMP       sized17
+
+sized17Not2:
+	VPMOVZXBD (CX)(BX*1), Y1
+	VPAND     Y4, Y1, Y1
+	VPMOVZXBD 8(CX)(BX*1), Y2
+	VPAND     Y4, Y2, Y2
+	VPMOVZXBD 16(CX)(BX*1), Y3
+	VPAND     Y4, Y3, Y3
+	VPMOVZXBD 24(CX)(BX*1), Y5
+	VPAND     Y4, Y5, Y4
+
+sized17:
+	VPBROADCASTQ value+64(FP), Y5
+	VPOR         Y5, Y1, Y1
+	VPOR         Y5, Y2, Y2
+	VPOR         Y5, Y3, Y3
+	VPOR         Y5, Y4, Y4
+	JMP          start16
+
+zero15:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+
+start16:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part18Last
+
+	// One part a turn, by its kind.
+part18:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x02
+	JNE          part18Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VMOVDQU      (R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VMOVDQU      32(R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VMOVDQU      64(R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VMOVDQU      96(R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not2:
+	CMPQ         R10, $0x01
+	JNE          part18Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VPMOVZXWD    (R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VPMOVZXWD    16(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VPMOVZXWD    32(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VPMOVZXWD    48(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not1:
+	CMPQ         R10, $0x00
+	JNE          part18Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VPMOVZXBD    (R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VPMOVZXBD    8(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VPMOVZXBD    16(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VPMOVZXBD    24(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not0:
+	CMPQ         R10, $0x06
+	JNE          part18Not6
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPCMPGTD     (R11)(BX*4), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPCMPGTD     32(R11)(BX*4), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPCMPGTD     64(R11)(BX*4), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPCMPGTD     96(R11)(BX*4), Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not6:
+	CMPQ         R10, $0x05
+	JNE          part18Not5
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVSXWD    (R11)(BX*2), Y7
+	VPCMPGTD     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVSXWD    16(R11)(BX*2), Y7
+	VPCMPGTD     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVSXWD    32(R11)(BX*2), Y7
+	VPCMPGTD     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVSXWD    48(R11)(BX*2), Y7
+	VPCMPGTD     Y7, Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not5:
+	CMPQ         R10, $0x04
+	JNE          part18Not4
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVSXBD    (R11)(BX*1), Y7
+	VPCMPGTD     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVSXBD    8(R11)(BX*1), Y7
+	VPCMPGTD     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVSXBD    16(R11)(BX*1), Y7
+	VPCMPGTD     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVSXBD    24(R11)(BX*1), Y7
+	VPCMPGTD     Y7, Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not4:
+part18Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part18
+
+part18Last:
+	CMPQ    size+48(FP), $0x04
+	JNE     sized20Not4
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU Y2, 32(AX)(BX*4)
+	VMOVDQU Y3, 64(AX)(BX*4)
+	VMOVDQU Y4, 96(AX)(BX*4)
+	JMP     sized20
+
+sized20Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized20Not2
+	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X5
+	VPOR         X5, X1, X1
+	VMOVDQU      X1, (AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 16(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 32(AX)(BX*2)
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 48(AX)(BX*2)
+	JMP          sized20
+
+sized20Not2:
+	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X5
+	VPOR         X5, X1, X1
+	VMOVQ        X1, (AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 8(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 16(AX)(BX*1)
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 24(AX)(BX*1)
+
+sized20:
+	ADDQ $0x20, BX
+	SUBQ $0x20, DI
+	JAE  tile13
+
+tileDone14:
+	ADDQ $0x20, DI
+	SUBQ $0x08, DI
+	JB   tileDone22
+
+	// Vectors at a time: 1.
+tile21:
+	TESTQ        CX, CX
+	JZ           zero23
+	VPBROADCASTQ keep+56(FP), Y1
+	CMPQ         size+48(FP), $0x04
+	JNE          sized25Not4
+	VMOVDQU      (CX)(BX*4), Y2
+	VPAND        Y1, Y2, Y1
+	JMP          sized25
+
+sized25Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized25Not2
+	VPMOVZXWD (CX)(BX*2), Y2
+	VPAND     Y1, Y2, Y1
+	JMP       sized25
+
+sized25Not2:
+	VPMOVZXBD (CX)(BX*1), Y2
+	VPAND     Y1, Y2, Y1
+
+sized25:
+	VPBROADCASTQ value+64(FP), Y2
+	VPOR         Y2, Y1, Y1
+	JMP          start24
+
+zero23:
+	VPBROADCASTQ value+64(FP), Y1
+
+start24:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part26Last
+
+	// One part a turn, by its kind.
+part26:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x02
+	JNE          part26Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VMOVDQU      (R11)(BX*4), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not2:
+	CMPQ         R10, $0x01
+	JNE          part26Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VPMOVZXWD    (R11)(BX*2), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not1:
+	CMPQ         R10, $0x00
+	JNE          part26Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VPMOVZXBD    (R11)(BX*1), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not0:
+	CMPQ         R10, $0x06
+	JNE          part26Not6
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPCMPGTD     (R11)(BX*4), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not6:
+	CMPQ         R10, $0x05
+	JNE          part26Not5
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVSXWD    (R11)(BX*2), Y4
+	VPCMPGTD     Y4, Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not5:
+	CMPQ         R10, $0x04
+	JNE          part26Not4
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVSXBD    (R11)(BX*1), Y4
+	VPCMPGTD     Y4, Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not4:
+part26Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part26
+
+part26Last:
+	CMPQ    size+48(FP), $0x04
+	JNE     sized28Not4
+	VMOVDQU Y1, (AX)(BX*4)
+	JMP     sized28
+
+sized28Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized28Not2
+	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, (AX)(BX*2)
+	JMP          sized28
+
+sized28Not2:
+	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, (AX)(BX*1)
+
+sized28:
+	ADDQ $0x08, BX
+	SUBQ $0x08, DI
+	JAE  tile21
+
+tileDone22:
+	ADDQ    $0x08, DI
+	TESTQ   DI, DI
+	JZ      done
+	CMPQ    size+48(FP), $0x04
+	JNE     sized30Not4
+	VMOVDQU Y0, (AX)(R8*4)
+	JMP     sized30
+
+sized30Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized30Not2
+	VPSHUFB      narrow32To16<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(R8*2)
+	JMP          sized30
+
+sized30Not2:
+	VPSHUFB      narrow32To8<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(R8*1)
+
+sized30:
+done:
+	VZEROUPPER
+	RET
+
+// func pack64AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2, CMOV
+TEXT ·pack64AVX2(SB), NOSPLIT, $0-72
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	MOVQ  SI, DI
+	SUBQ  BX, DI
+	TESTQ $0x00000003, DI
+	JZ    whole
+
+	// The last vector.
+	LEAQ         -4(SI), R8
+	TESTQ        CX, CX
+	JZ           zero1
+	VPBROADCASTQ keep+56(FP), Y0
+	CMPQ         size+48(FP), $0x08
+	JNE          sized3Not8
+	VMOVDQU      (CX)(R8*8), Y1
+	VPAND        Y0, Y1, Y0
+	JMP          sized3
+
+sized3Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized3Not4
+	VPMOVZXDQ (CX)(R8*4), Y1
+	VPAND     Y0, Y1, Y0
+	JMP       sized3
+
+sized3Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized3Not2
+	VPMOVZXWQ (CX)(R8*2), Y1
+	VPAND     Y0, Y1, Y0
+	JMP       sized3
+
+sized3Not2:
+	VPMOVZXBQ (CX)(R8*1), Y1
+	VPAND     Y0, Y1, Y0
+
+sized3:
+	VPBROADCASTQ value+64(FP), Y1
+	VPOR         Y1, Y0, Y0
+	JMP          start2
+
+zero1:
+	VPBROADCASTQ value+64(FP), Y0
+
+start2:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part4Last
+
+	// One part a turn, by its kind.
+part4:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x03
+	JNE          part4Not3
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VMOVDQU      (R11)(R8*8), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not3:
+	CMPQ         R10, $0x02
+	JNE          part4Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXDQ    (R11)(R8*4), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not2:
+	CMPQ         R10, $0x01
+	JNE          part4Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXWQ    (R11)(R8*2), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not1:
+	CMPQ         R10, $0x00
+	JNE          part4Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X1
+	VPBROADCASTQ X1, Y1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXBQ    (R11)(R8*1), Y4
+	VPSLLVQ      Y1, Y4, Y1
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not0:
+	CMPQ         R10, $0x07
+	JNE          part4Not7
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPCMPGTQ     (R11)(R8*8), Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not7:
+	CMPQ         R10, $0x06
+	JNE          part4Not6
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVSXDQ    (R11)(R8*4), Y3
+	VPCMPGTQ     Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not6:
+	CMPQ         R10, $0x05
+	JNE          part4Not5
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVSXWQ    (R11)(R8*2), Y3
+	VPCMPGTQ     Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not5:
+	CMPQ         R10, $0x04
+	JNE          part4Not4
+	VPXOR        Y1, Y1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVSXBQ    (R11)(R8*1), Y3
+	VPCMPGTQ     Y3, Y1, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          part4Added
+
+part4Not4:
+part4Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part4
+
+part4Last:
+whole:
+	SUBQ $0x20, DI
+	JB   tileDone6
+
+	// Vectors at a time: 8.
+tile5:
+	TESTQ        CX, CX
+	JZ           zero7
+	VPBROADCASTQ keep+56(FP), Y8
+	CMPQ         size+48(FP), $0x08
+	JNE          sized9Not8
+	VMOVDQU      (CX)(BX*8), Y1
+	VPAND        Y8, Y1, Y1
+	VMOVDQU      32(CX)(BX*8), Y2
+	VPAND        Y8, Y2, Y2
+	VMOVDQU      64(CX)(BX*8), Y3
+	VPAND        Y8, Y3, Y3
+	VMOVDQU      96(CX)(BX*8), Y4
+	VPAND        Y8, Y4, Y4
+	VMOVDQU      128(CX)(BX*8), Y5
+	VPAND        Y8, Y5, Y5
+	VMOVDQU      160(CX)(BX*8), Y6
+	VPAND        Y8, Y6, Y6
+	VMOVDQU      192(CX)(BX*8), Y7
+	VPAND        Y8, Y7, Y7
+	VMOVDQU      224(CX)(BX*8), Y9
+	VPAND        Y8, Y9, Y8
+	JMP          sized9
+
+sized9Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized9Not4
+	VPMOVZXDQ (CX)(BX*4), Y1
+	VPAND     Y8, Y1, Y1
+	VPMOVZXDQ 16(CX)(BX*4), Y2
+	VPAND     Y8, Y2, Y2
+	VPMOVZXDQ 32(CX)(BX*4), Y3
+	VPAND     Y8, Y3, Y3
+	VPMOVZXDQ 48(CX)(BX*4), Y4
+	VPAND     Y8, Y4, Y4
+	VPMOVZXDQ 64(CX)(BX*4), Y5
+	VPAND     Y8, Y5, Y5
+	VPMOVZXDQ 80(CX)(BX*4), Y6
+	VPAND     Y8, Y6, Y6
+	VPMOVZXDQ 96(CX)(BX*4), Y7
+	VPAND     Y8, Y7, Y7
+	VPMOVZXDQ 112(CX)(BX*4), Y9
+	VPAND     Y8, Y9, Y8
+	JMP       sized9
+
+sized9Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized9Not2
+	VPMOVZXWQ (CX)(BX*2), Y1
+	VPAND     Y8, Y1, Y1
+	VPMOVZXWQ 8(CX)(BX*2), Y2
+	VPAND     Y8, Y2, Y2
+	VPMOVZXWQ 16(CX)(BX*2), Y3
+	VPAND     Y8, Y3, Y3
+	VPMOVZXWQ 24(CX)(BX*2), Y4
+	VPAND     Y8, Y4, Y4
+	VPMOVZXWQ 32(CX)(BX*2), Y5
+	VPAND     Y8, Y5, Y5
+	VPMOVZXWQ 40(CX)(BX*2), Y6
+	VPAND     Y8, Y6, Y6
+	VPMOVZXWQ 48(CX)(BX*2), Y7
+	VPAND     Y8, Y7, Y7
+	VPMOVZXWQ 56(CX)(BX*2), Y9
+	VPAND     Y8, Y9, Y8
+	JMP       sized9
+
+sized9Not2:
+	VPMOVZXBQ (CX)(BX*1), Y1
+	VPAND     Y8, Y1, Y1
+	VPMOVZXBQ 4(CX)(BX*1), Y2
+	VPAND     Y8, Y2, Y2
+	VPMOVZXBQ 8(CX)(BX*1), Y3
+	VPAND     Y8, Y3, Y3
+	VPMOVZXBQ 12(CX)(BX*1), Y4
+	VPAND     Y8, Y4, Y4
+	VPMOVZXBQ 16(CX)(BX*1), Y5
+	VPAND     Y8, Y5, Y5
+	VPMOVZXBQ 20(CX)(BX*1), Y6
+	VPAND     Y8, Y6, Y6
+	VPMOVZXBQ 24(CX)(BX*1), Y7
+	VPAND     Y8, Y7, Y7
+	VPMOVZXBQ 28(CX)(BX*1), Y9
+	VPAND     Y8, Y9, Y8
+
+sized9:
+	VPBROADCASTQ value+64(FP), Y9
+	VPOR         Y9, Y1, Y1
+	VPOR         Y9, Y2, Y2
+	VPOR         Y9, Y3, Y3
+	VPOR         Y9, Y4, Y4
+	VPOR         Y9, Y5, Y5
+	VPOR         Y9, Y6, Y6
+	VPOR         Y9, Y7, Y7
+	VPOR         Y9, Y8, Y8
+	JMP          start8
+
+zero7:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+	VPBROADCASTQ value+64(FP), Y5
+	VPBROADCASTQ value+64(FP), Y6
+	VPBROADCASTQ value+64(FP), Y7
+	VPBROADCASTQ value+64(FP), Y8
+
+start8:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part10Last
+
+	// One part a turn, by its kind.
+part10:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x03
+	JNE          part10Not3
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VMOVDQU      (R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VMOVDQU      32(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VMOVDQU      64(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VMOVDQU      96(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VMOVDQU      128(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VMOVDQU      160(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VMOVDQU      192(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VMOVDQU      224(R11)(BX*8), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not3:
+	CMPQ         R10, $0x02
+	JNE          part10Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VPMOVZXDQ    (R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VPMOVZXDQ    16(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VPMOVZXDQ    32(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VPMOVZXDQ    48(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VPMOVZXDQ    64(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VPMOVZXDQ    80(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VPMOVZXDQ    96(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VPMOVZXDQ    112(R11)(BX*4), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not2:
+	CMPQ         R10, $0x01
+	JNE          part10Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VPMOVZXWQ    (R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VPMOVZXWQ    8(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VPMOVZXWQ    16(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VPMOVZXWQ    24(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VPMOVZXWQ    32(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VPMOVZXWQ    40(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VPMOVZXWQ    48(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VPMOVZXWQ    56(R11)(BX*2), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not1:
+	CMPQ         R10, $0x00
+	JNE          part10Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X9
+	VPBROADCASTQ X9, Y9
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X10
+	VPBROADCASTQ X10, Y10
+	VPBROADCASTQ 16(SI), Y11
+	VPMOVZXBQ    (R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y1, Y12, Y1
+	VPMOVZXBQ    4(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y2, Y12, Y2
+	VPMOVZXBQ    8(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y3, Y12, Y3
+	VPMOVZXBQ    12(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y4, Y12, Y4
+	VPMOVZXBQ    16(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y5, Y12, Y5
+	VPMOVZXBQ    20(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y6, Y12, Y6
+	VPMOVZXBQ    24(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y12
+	VPSRLVQ      Y10, Y12, Y12
+	VPAND        Y11, Y12, Y12
+	VPOR         Y7, Y12, Y7
+	VPMOVZXBQ    28(R11)(BX*1), Y12
+	VPSLLVQ      Y9, Y12, Y9
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        Y11, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not0:
+	CMPQ         R10, $0x07
+	JNE          part10Not7
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPCMPGTQ     (R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPCMPGTQ     32(R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPCMPGTQ     64(R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPCMPGTQ     96(R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPCMPGTQ     128(R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPCMPGTQ     160(R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPCMPGTQ     192(R11)(BX*8), Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPCMPGTQ     224(R11)(BX*8), Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not7:
+	CMPQ         R10, $0x06
+	JNE          part10Not6
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVSXDQ    (R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVSXDQ    16(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVSXDQ    32(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVSXDQ    48(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVSXDQ    64(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVSXDQ    80(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVSXDQ    96(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVSXDQ    112(R11)(BX*4), Y11
+	VPCMPGTQ     Y11, Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not6:
+	CMPQ         R10, $0x05
+	JNE          part10Not5
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVSXWQ    (R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVSXWQ    8(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVSXWQ    16(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVSXWQ    24(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVSXWQ    32(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVSXWQ    40(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVSXWQ    48(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVSXWQ    56(R11)(BX*2), Y11
+	VPCMPGTQ     Y11, Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not5:
+	CMPQ         R10, $0x04
+	JNE          part10Not4
+	VPXOR        Y9, Y9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVSXBQ    (R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVSXBQ    4(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVSXBQ    8(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVSXBQ    12(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVSXBQ    16(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVSXBQ    20(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVSXBQ    24(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVSXBQ    28(R11)(BX*1), Y11
+	VPCMPGTQ     Y11, Y9, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          part10Added
+
+part10Not4:
+part10Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part10
+
+part10Last:
+	CMPQ    size+48(FP), $0x08
+	JNE     sized12Not8
+	VMOVDQU Y1, (AX)(BX*8)
+	VMOVDQU Y2, 32(AX)(BX*8)
+	VMOVDQU Y3, 64(AX)(BX*8)
+	VMOVDQU Y4, 96(AX)(BX*8)
+	VMOVDQU Y5, 128(AX)(BX*8)
+	VMOVDQU Y6, 160(AX)(BX*8)
+	VMOVDQU Y7, 192(AX)(BX*8)
+	VMOVDQU Y8, 224(AX)(BX*8)
+	JMP     sized12
+
+sized12Not8:
+	CMPQ         size+48(FP), $0x04
+	JNE          sized12Not4
+	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X9
+	VPOR         X9, X1, X1
+	VMOVDQU      X1, (AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 16(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 32(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 48(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y5, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 64(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 80(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y7, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 96(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y8, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 112(AX)(BX*4)
+	JMP          sized12
+
+sized12Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized12Not2
+	VPSHUFB      narrow64To16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X9
+	VPOR         X9, X1, X1
+	VMOVQ        X1, (AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 8(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 16(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 24(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y5, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 32(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 40(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y7, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 48(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y8, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 56(AX)(BX*2)
+	JMP          sized12
+
+sized12Not2:
+	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X9
+	VPOR         X9, X1, X1
+	VMOVD        X1, (AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 4(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 8(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 12(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y5, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 16(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 20(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y7, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 24(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y8, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 28(AX)(BX*1)
+
+sized12:
+	ADDQ $0x20, BX
+	SUBQ $0x20, DI
+	JAE  tile5
+
+tileDone6:
+	ADDQ $0x20, DI
+	SUBQ $0x10, DI
+	JB   tileDone14
+
+	// Vectors at a time: 4.
+tile13:
+	TESTQ        CX, CX
+	JZ           zero15
+	VPBROADCASTQ keep+56(FP), Y4
+	CMPQ         size+48(FP), $0x08
+	JNE          sized17Not8
+	VMOVDQU      (CX)(BX*8), Y1
+	VPAND        Y4, Y1, Y1
+	VMOVDQU      32(CX)(BX*8), Y2
+	VPAND        Y4, Y2, Y2
+	VMOVDQU      64(CX)(BX*8), Y3
+	VPAND        Y4, Y3, Y3
+	VMOVDQU      96(CX)(BX*8), Y5
+	VPAND        Y4, Y5, Y4
+	JMP          sized17
+
+sized17Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized17Not4
+	VPMOVZXDQ (CX)(BX*4), Y1
+	VPAND     Y4, Y1, Y1
+	VPMOVZXDQ 16(CX)(BX*4), Y2
+	VPAND     Y4, Y2, Y2
+	VPMOVZXDQ 32(CX)(BX*4), Y3
+	VPAND     Y4, Y3, Y3
+	VPMOVZXDQ 48(CX)(BX*4), Y5
+	VPAND     Y4, Y5, Y4
+	JMP       sized17
+
+sized17Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized17Not2
+	VPMOVZXWQ (CX)(BX*2), Y1
+	VPAND     Y4, Y1, Y1
+	VPMOVZXWQ 8(CX)(BX*2), Y2
+	VPAND     Y4, Y2, Y2
+	VPMOVZXWQ 16(CX)(BX*2), Y3
+	VPAND     Y4, Y3, Y3
+	VPMOVZXWQ 24(CX)(BX*2), Y5
+	VPAND     Y4, Y5, Y4
+	JMP       sized17
+
+sized17Not2:
+	VPMOVZXBQ (CX)(BX*1), Y1
+	VPAND     Y4, Y1, Y1
+	VPMOVZXBQ 4(CX)(BX*1), Y2
+	VPAND     Y4, Y2, Y2
+	VPMOVZXBQ 8(CX)(BX*1), Y3
+	VPAND     Y4, Y3, Y3
+	VPMOVZXBQ 12(CX)(BX*1), Y5
+	VPAND     Y4, Y5, Y4
+
+sized17:
+	VPBROADCASTQ value+64(FP), Y5
+	VPOR         Y5, Y1, Y1
+	VPOR         Y5, Y2, Y2
+	VPOR         Y5, Y3, Y3
+	VPOR         Y5, Y4, Y4
+	JMP          start16
+
+zero15:
+	VPBROADCASTQ value+64(FP), Y1
+	VPBROADCASTQ value+64(FP), Y2
+	VPBROADCASTQ value+64(FP), Y3
+	VPBROADCASTQ value+64(FP), Y4
+
+start16:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part18Last
+
+	// One part a turn, by its kind.
+part18:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x03
+	JNE          part18Not3
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VMOVDQU      (R11)(BX*8), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VMOVDQU      32(R11)(BX*8), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VMOVDQU      64(R11)(BX*8), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VMOVDQU      96(R11)(BX*8), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not3:
+	CMPQ         R10, $0x02
+	JNE          part18Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VPMOVZXDQ    (R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VPMOVZXDQ    16(R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VPMOVZXDQ    32(R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VPMOVZXDQ    48(R11)(BX*4), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not2:
+	CMPQ         R10, $0x01
+	JNE          part18Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VPMOVZXWQ    (R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VPMOVZXWQ    8(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VPMOVZXWQ    16(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VPMOVZXWQ    24(R11)(BX*2), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not1:
+	CMPQ         R10, $0x00
+	JNE          part18Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X5
+	VPBROADCASTQ X5, Y5
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X6
+	VPBROADCASTQ X6, Y6
+	VPBROADCASTQ 16(SI), Y7
+	VPMOVZXBQ    (R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y1, Y8, Y1
+	VPMOVZXBQ    4(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y2, Y8, Y2
+	VPMOVZXBQ    8(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y8
+	VPSRLVQ      Y6, Y8, Y8
+	VPAND        Y7, Y8, Y8
+	VPOR         Y3, Y8, Y3
+	VPMOVZXBQ    12(R11)(BX*1), Y8
+	VPSLLVQ      Y5, Y8, Y5
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        Y7, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not0:
+	CMPQ         R10, $0x07
+	JNE          part18Not7
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPCMPGTQ     (R11)(BX*8), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPCMPGTQ     32(R11)(BX*8), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPCMPGTQ     64(R11)(BX*8), Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPCMPGTQ     96(R11)(BX*8), Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not7:
+	CMPQ         R10, $0x06
+	JNE          part18Not6
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVSXDQ    (R11)(BX*4), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVSXDQ    16(R11)(BX*4), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVSXDQ    32(R11)(BX*4), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVSXDQ    48(R11)(BX*4), Y7
+	VPCMPGTQ     Y7, Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not6:
+	CMPQ         R10, $0x05
+	JNE          part18Not5
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVSXWQ    (R11)(BX*2), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVSXWQ    8(R11)(BX*2), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVSXWQ    16(R11)(BX*2), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVSXWQ    24(R11)(BX*2), Y7
+	VPCMPGTQ     Y7, Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not5:
+	CMPQ         R10, $0x04
+	JNE          part18Not4
+	VPXOR        Y5, Y5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVSXBQ    (R11)(BX*1), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVSXBQ    4(R11)(BX*1), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVSXBQ    8(R11)(BX*1), Y7
+	VPCMPGTQ     Y7, Y5, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVSXBQ    12(R11)(BX*1), Y7
+	VPCMPGTQ     Y7, Y5, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          part18Added
+
+part18Not4:
+part18Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part18
+
+part18Last:
+	CMPQ    size+48(FP), $0x08
+	JNE     sized20Not8
+	VMOVDQU Y1, (AX)(BX*8)
+	VMOVDQU Y2, 32(AX)(BX*8)
+	VMOVDQU Y3, 64(AX)(BX*8)
+	VMOVDQU Y4, 96(AX)(BX*8)
+	JMP     sized20
+
+sized20Not8:
+	CMPQ         size+48(FP), $0x04
+	JNE          sized20Not4
+	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X5
+	VPOR         X5, X1, X1
+	VMOVDQU      X1, (AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 16(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 32(AX)(BX*4)
+	VPSHUFB      narrow64To32<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, 48(AX)(BX*4)
+	JMP          sized20
+
+sized20Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized20Not2
+	VPSHUFB      narrow64To16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X5
+	VPOR         X5, X1, X1
+	VMOVQ        X1, (AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 8(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 16(AX)(BX*2)
+	VPSHUFB      narrow64To16<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, 24(AX)(BX*2)
+	JMP          sized20
+
+sized20Not2:
+	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X5
+	VPOR         X5, X1, X1
+	VMOVD        X1, (AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y2, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 4(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y3, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 8(AX)(BX*1)
+	VPSHUFB      narrow64To8<>+0(SB), Y4, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, 12(AX)(BX*1)
+
+sized20:
+	ADDQ $0x10, BX
+	SUBQ $0x10, DI
+	JAE  tile13
+
+tileDone14:
+	ADDQ $0x10, DI
+	SUBQ $0x04, DI
+	JB   tileDone22
+
+	// Vectors at a time: 1.
+tile21:
+	TESTQ        CX, CX
+	JZ           zero23
+	VPBROADCASTQ keep+56(FP), Y1
+	CMPQ         size+48(FP), $0x08
+	JNE          sized25Not8
+	VMOVDQU      (CX)(BX*8), Y2
+	VPAND        Y1, Y2, Y1
+	JMP          sized25
+
+sized25Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized25Not4
+	VPMOVZXDQ (CX)(BX*4), Y2
+	VPAND     Y1, Y2, Y1
+	JMP       sized25
+
+sized25Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized25Not2
+	VPMOVZXWQ (CX)(BX*2), Y2
+	VPAND     Y1, Y2, Y1
+	JMP       sized25
+
+sized25Not2:
+	VPMOVZXBQ (CX)(BX*1), Y2
+	VPAND     Y1, Y2, Y1
+
+sized25:
+	VPBROADCASTQ value+64(FP), Y2
+	VPOR         Y2, Y1, Y1
+	JMP          start24
+
+zero23:
+	VPBROADCASTQ value+64(FP), Y1
+
+start24:
+	MOVQ  DX, SI
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part26Last
+
+	// One part a turn, by its kind.
+part26:
+	MOVQ         (SI), R11
+	MOVQ         24(SI), R10
+	CMPQ         R10, $0x03
+	JNE          part26Not3
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VMOVDQU      (R11)(BX*8), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not3:
+	CMPQ         R10, $0x02
+	JNE          part26Not2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VPMOVZXDQ    (R11)(BX*4), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not2:
+	CMPQ         R10, $0x01
+	JNE          part26Not1
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VPMOVZXWQ    (R11)(BX*2), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not1:
+	CMPQ         R10, $0x00
+	JNE          part26Not0
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	TESTQ        R10, R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	XORL         R12, R12
+	MOVQ         8(SI), R10
+	NEGQ         R10
+	CMOVQLT      R12, R10
+	VMOVQ        R10, X3
+	VPBROADCASTQ X3, Y3
+	VPBROADCASTQ 16(SI), Y4
+	VPMOVZXBQ    (R11)(BX*1), Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        Y4, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not0:
+	CMPQ         R10, $0x07
+	JNE          part26Not7
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPCMPGTQ     (R11)(BX*8), Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not7:
+	CMPQ         R10, $0x06
+	JNE          part26Not6
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVSXDQ    (R11)(BX*4), Y4
+	VPCMPGTQ     Y4, Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not6:
+	CMPQ         R10, $0x05
+	JNE          part26Not5
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVSXWQ    (R11)(BX*2), Y4
+	VPCMPGTQ     Y4, Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not5:
+	CMPQ         R10, $0x04
+	JNE          part26Not4
+	VPXOR        Y2, Y2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVSXBQ    (R11)(BX*1), Y4
+	VPCMPGTQ     Y4, Y2, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          part26Added
+
+part26Not4:
+part26Added:
+	ADDQ $0x20, SI
+	DECQ R9
+	JNZ  part26
+
+part26Last:
+	CMPQ    size+48(FP), $0x08
+	JNE     sized28Not8
+	VMOVDQU Y1, (AX)(BX*8)
+	JMP     sized28
+
+sized28Not8:
+	CMPQ         size+48(FP), $0x04
+	JNE          sized28Not4
+	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVDQU      X1, (AX)(BX*4)
+	JMP          sized28
+
+sized28Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized28Not2
+	VPSHUFB      narrow64To16<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVQ        X1, (AX)(BX*2)
+	JMP          sized28
+
+sized28Not2:
+	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X2
+	VPOR         X2, X1, X1
+	VMOVD        X1, (AX)(BX*1)
+
+sized28:
+	ADDQ $0x04, BX
+	SUBQ $0x04, DI
+	JAE  tile21
+
+tileDone22:
+	ADDQ    $0x04, DI
+	TESTQ   DI, DI
+	JZ      done
+	CMPQ    size+48(FP), $0x08
+	JNE     sized30Not8
+	VMOVDQU Y0, (AX)(R8*8)
+	JMP     sized30
+
+sized30Not8:
+	CMPQ         size+48(FP), $0x04
+	JNE          sized30Not4
+	VPSHUFB      narrow64To32<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (AX)(R8*4)
+	JMP          sized30
+
+sized30Not4:
+	CMPQ         size+48(FP), $0x02
+	JNE          sized30Not2
+	VPSHUFB      narrow64To16<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (AX)(R8*2)
+	JMP          sized30
+
+sized30Not2:
+	VPSHUFB      narrow64To8<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVD        X0, (AX)(R8*1)
+
+sized30:
+done:
+	VZEROUPPER
+	RET
+
+// func pack8AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
+TEXT ·pack8AVX512(SB), NOSPLIT, $0-73
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	SUBQ  BX, SI
+	MOVB  stream+72(FP), DI
+	TESTB DI, DI
+	JZ    cached1
+
+	// The lanes before the first that is aligned.
+	LEAQ         (AX)(BX*1), DI
+	NEGQ         DI
+	ANDQ         $0x3f, DI
+	JZ           aligned
+	CMPQ         SI, $0x40
+	JB           aligned
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVQ        R8, K1
+	TESTQ        CX, CX
+	JZ           zero2
+	VPBROADCASTQ keep+56(FP), Z0
+	VMOVDQU8.Z   (CX)(BX*1), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start3
+
+zero2:
+	VPBROADCASTQ value+64(FP), Z0
+
+start3:
+	MOVQ  DX, R8
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part5Last
+
+	// One part a turn, by its kind.
+part5:
+	MOVQ         (R8), R11
+	MOVQ         24(R8), R10
+	CMPQ         R10, $0x00
+	JNE          part5Not0
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU8.Z   (R11)(BX*1), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not0:
+	CMPQ         R10, $0x04
+	JNE          part5Not4
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU8.Z   (R11)(BX*1), K1, Z2
+	VPMOVB2M     Z2, K2
+	VPMOVM2B     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not4:
+part5Added:
+	ADDQ $0x20, R8
+	DECQ R9
+	JNZ  part5
+
+part5Last:
+	VMOVDQU8 Z0, K1, (AX)(BX*1)
+	ADDQ     DI, BX
+	SUBQ     DI, SI
+
+aligned:
+cached1:
+	SUBQ $0x00000100, SI
+	JB   tileDone7
+
+	// Vectors at a time: 4.
+tile6:
+	TESTQ        CX, CX
+	JZ           zero8
+	VPBROADCASTQ keep+56(FP), Z3
+	VMOVDQU64    (CX)(BX*1), Z0
+	VPANDQ       Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*1), Z1
+	VPANDQ       Z3, Z1, Z1
+	VMOVDQU64    128(CX)(BX*1), Z2
+	VPANDQ       Z3, Z2, Z2
+	VMOVDQU64    192(CX)(BX*1), Z4
+	VPANDQ       Z3, Z4, Z3
+	VPBROADCASTQ value+64(FP), Z4
+	VPORQ        Z4, Z0, Z0
+	VPORQ        Z4, Z1, Z1
+	VPORQ        Z4, Z2, Z2
+	VPORQ        Z4, Z3, Z3
+	JMP          start9
+
+zero8:
+	VPBROADCASTQ value+64(FP), Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPBROADCASTQ value+64(FP), Z2
+	VPBROADCASTQ value+64(FP), Z3
+
+start9:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part11Last
+
+	// One part a turn, by its kind.
+part11:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x00
+	JNE          part11Not0
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VMOVDQU64    (R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not0:
+	CMPQ         R9, $0x04
+	JNE          part11Not4
+	VPBROADCASTQ 16(DI), Z4
+	VMOVDQU64    (R10)(BX*1), Z5
+	VPMOVB2M     Z5, K1
+	VPMOVM2B     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VMOVDQU64    64(R10)(BX*1), Z5
+	VPMOVB2M     Z5, K1
+	VPMOVM2B     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VMOVDQU64    128(R10)(BX*1), Z5
+	VPMOVB2M     Z5, K1
+	VPMOVM2B     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VMOVDQU64    192(R10)(BX*1), Z5
+	VPMOVB2M     Z5, K1
+	VPMOVM2B     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not4:
+part11Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part11
+
+part11Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached13
+	VMOVNTDQ Z0, (AX)(BX*1)
+	VMOVNTDQ Z1, 64(AX)(BX*1)
+	VMOVNTDQ Z2, 128(AX)(BX*1)
+	VMOVNTDQ Z3, 192(AX)(BX*1)
+	JMP      stored12
+
+cached13:
+	VMOVDQU64 Z0, (AX)(BX*1)
+	VMOVDQU64 Z1, 64(AX)(BX*1)
+	VMOVDQU64 Z2, 128(AX)(BX*1)
+	VMOVDQU64 Z3, 192(AX)(BX*1)
+
+stored12:
+	ADDQ $0x00000100, BX
+	SUBQ $0x00000100, SI
+	JAE  tile6
+
+tileDone7:
+	ADDQ $0x00000100, SI
+	SUBQ $0x40, SI
+	JB   tileDone16
+
+	// Vectors at a time: 1.
+tile15:
+	TESTQ        CX, CX
+	JZ           zero17
+	VPBROADCASTQ keep+56(FP), Z0
+	VMOVDQU64    (CX)(BX*1), Z1
+	VPANDQ       Z0, Z1, Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start18
+
+zero17:
+	VPBROADCASTQ value+64(FP), Z0
+
+start18:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part20Last
+
+	// One part a turn, by its kind.
+part20:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x00
+	JNE          part20Not0
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VMOVDQU64    (R10)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not0:
+	CMPQ         R9, $0x04
+	JNE          part20Not4
+	VPBROADCASTQ 16(DI), Z1
+	VMOVDQU64    (R10)(BX*1), Z2
+	VPMOVB2M     Z2, K1
+	VPMOVM2B     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not4:
+part20Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part20
+
+part20Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached22
+	VMOVNTDQ Z0, (AX)(BX*1)
+	JMP      stored21
+
+cached22:
+	VMOVDQU64 Z0, (AX)(BX*1)
+
+stored21:
+	ADDQ $0x40, BX
+	SUBQ $0x40, SI
+	JAE  tile15
+
+tileDone16:
+	ADDQ  $0x40, SI
+	TESTQ SI, SI
+	JZ    done
+
+	// The lanes after the last vector.
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVQ        DI, K1
+	TESTQ        CX, CX
+	JZ           zero24
+	VPBROADCASTQ keep+56(FP), Z0
+	VMOVDQU8.Z   (CX)(BX*1), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start25
+
+zero24:
+	VPBROADCASTQ value+64(FP), Z0
+
+start25:
+	MOVQ  DX, CX
+	MOVQ  k+24(FP), DX
+	TESTQ DX, DX
+	JZ    part27Last
+
+	// One part a turn, by its kind.
+part27:
+	MOVQ         (CX), DI
+	MOVQ         24(CX), SI
+	CMPQ         SI, $0x00
+	JNE          part27Not0
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU8.Z   (DI)(BX*1), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not0:
+	CMPQ         SI, $0x04
+	JNE          part27Not4
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU8.Z   (DI)(BX*1), K1, Z2
+	VPMOVB2M     Z2, K2
+	VPMOVM2B     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not4:
+part27Added:
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  part27
+
+part27Last:
+	VMOVDQU8 Z0, K1, (AX)(BX*1)
+
+done:
+	MOVB  stream+72(FP), AL
+	TESTB AL, AL
+	JZ    cached30
+	SFENCE
+
+cached30:
+	VZEROUPPER
+	RET
+
+// func pack16AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·pack16AVX512(SB), NOSPLIT, $0-73
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	SUBQ  BX, SI
+	MOVB  stream+72(FP), DI
+	TESTB DI, DI
+	JZ    cached1
+
+	// The lanes before the first that is aligned.
+	LEAQ         (AX)(BX*2), DI
+	NEGQ         DI
+	ANDQ         $0x3f, DI
+	SHRQ         $0x01, DI
+	JZ           aligned
+	CMPQ         SI, $0x20
+	JB           aligned
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVQ        R8, K1
+	TESTQ        CX, CX
+	JZ           zero2
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x02
+	JNE          sized4Not2
+	VMOVDQU16.Z  (CX)(BX*2), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized4
+
+sized4Not2:
+	VMOVDQU8.Z (CX)(BX*1), K1, Y1
+	VPMOVZXBW  Y1, Z1
+	VPANDQ     Z0, Z1, Z0
+
+sized4:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start3
+
+zero2:
+	VPBROADCASTQ value+64(FP), Z0
+
+start3:
+	MOVQ  DX, R8
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part5Last
+
+	// One part a turn, by its kind.
+part5:
+	MOVQ         (R8), R11
+	MOVQ         24(R8), R10
+	CMPQ         R10, $0x01
+	JNE          part5Not1
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU16.Z  (R11)(BX*2), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not1:
+	CMPQ         R10, $0x00
+	JNE          part5Not0
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU8.Z   (R11)(BX*1), K1, Y3
+	VPMOVZXBW    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not0:
+	CMPQ         R10, $0x05
+	JNE          part5Not5
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU16.Z  (R11)(BX*2), K1, Z2
+	VPMOVW2M     Z2, K2
+	VPMOVM2W     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not5:
+	CMPQ         R10, $0x04
+	JNE          part5Not4
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU8.Z   (R11)(BX*1), K1, Y2
+	VPMOVSXBW    Y2, Z2
+	VPMOVW2M     Z2, K2
+	VPMOVM2W     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not4:
+part5Added:
+	ADDQ $0x20, R8
+	DECQ R9
+	JNZ  part5
+
+part5Last:
+	VMOVDQU16 Z0, K1, (AX)(BX*2)
+	ADDQ      DI, BX
+	SUBQ      DI, SI
+
+aligned:
+cached1:
+	SUBQ $0x00000080, SI
+	JB   tileDone7
+
+	// Vectors at a time: 4.
+tile6:
+	TESTQ        CX, CX
+	JZ           zero8
+	VPBROADCASTQ keep+56(FP), Z3
+	CMPQ         size+48(FP), $0x02
+	JNE          sized10Not2
+	VMOVDQU64    (CX)(BX*2), Z0
+	VPANDQ       Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*2), Z1
+	VPANDQ       Z3, Z1, Z1
+	VMOVDQU64    128(CX)(BX*2), Z2
+	VPANDQ       Z3, Z2, Z2
+	VMOVDQU64    192(CX)(BX*2), Z4
+	VPANDQ       Z3, Z4, Z3
+	JMP          sized10
+
+sized10Not2:
+	VPMOVZXBW (CX)(BX*1), Z0
+	VPANDQ    Z3, Z0, Z0
+	VPMOVZXBW 32(CX)(BX*1), Z1
+	VPANDQ    Z3, Z1, Z1
+	VPMOVZXBW 64(CX)(BX*1), Z2
+	VPANDQ    Z3, Z2, Z2
+	VPMOVZXBW 96(CX)(BX*1), Z4
+	VPANDQ    Z3, Z4, Z3
+
+sized10:
+	VPBROADCASTQ value+64(FP), Z4
+	VPORQ        Z4, Z0, Z0
+	VPORQ        Z4, Z1, Z1
+	VPORQ        Z4, Z2, Z2
+	VPORQ        Z4, Z3, Z3
+	JMP          start9
+
+zero8:
+	VPBROADCASTQ value+64(FP), Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPBROADCASTQ value+64(FP), Z2
+	VPBROADCASTQ value+64(FP), Z3
+
+start9:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part11Last
+
+	// One part a turn, by its kind.
+part11:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x01
+	JNE          part11Not1
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VMOVDQU64    (R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not1:
+	CMPQ         R9, $0x00
+	JNE          part11Not0
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXBW    (R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXBW    32(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXBW    64(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXBW    96(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not0:
+	CMPQ         R9, $0x05
+	JNE          part11Not5
+	VPBROADCASTQ 16(DI), Z4
+	VMOVDQU64    (R10)(BX*2), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VMOVDQU64    64(R10)(BX*2), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VMOVDQU64    128(R10)(BX*2), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VMOVDQU64    192(R10)(BX*2), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not5:
+	CMPQ         R9, $0x04
+	JNE          part11Not4
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXBW    (R10)(BX*1), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXBW    32(R10)(BX*1), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXBW    64(R10)(BX*1), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXBW    96(R10)(BX*1), Z5
+	VPMOVW2M     Z5, K1
+	VPMOVM2W     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not4:
+part11Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part11
+
+part11Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached13
+	VMOVNTDQ Z0, (AX)(BX*2)
+	VMOVNTDQ Z1, 64(AX)(BX*2)
+	VMOVNTDQ Z2, 128(AX)(BX*2)
+	VMOVNTDQ Z3, 192(AX)(BX*2)
+	JMP      stored12
+
+cached13:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized14Not2
+	VMOVDQU64 Z0, (AX)(BX*2)
+	VMOVDQU64 Z1, 64(AX)(BX*2)
+	VMOVDQU64 Z2, 128(AX)(BX*2)
+	VMOVDQU64 Z3, 192(AX)(BX*2)
+	JMP       sized14
+
+sized14Not2:
+	VPMOVWB Z0, Y0
+	VMOVDQU Y0, (AX)(BX*1)
+	VPMOVWB Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*1)
+	VPMOVWB Z2, Y0
+	VMOVDQU Y0, 64(AX)(BX*1)
+	VPMOVWB Z3, Y0
+	VMOVDQU Y0, 96(AX)(BX*1)
+
+sized14:
+stored12:
+	ADDQ $0x00000080, BX
+	SUBQ $0x00000080, SI
+	JAE  tile6
+
+tileDone7:
+	ADDQ $0x00000080, SI
+	SUBQ $0x20, SI
+	JB   tileDone16
+
+	// Vectors at a time: 1.
+tile15:
+	TESTQ        CX, CX
+	JZ           zero17
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x02
+	JNE          sized19Not2
+	VMOVDQU64    (CX)(BX*2), Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized19
+
+sized19Not2:
+	VPMOVZXBW (CX)(BX*1), Z1
+	VPANDQ    Z0, Z1, Z0
+
+sized19:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start18
+
+zero17:
+	VPBROADCASTQ value+64(FP), Z0
+
+start18:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part20Last
+
+	// One part a turn, by its kind.
+part20:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x01
+	JNE          part20Not1
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VMOVDQU64    (R10)(BX*2), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not1:
+	CMPQ         R9, $0x00
+	JNE          part20Not0
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXBW    (R10)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not0:
+	CMPQ         R9, $0x05
+	JNE          part20Not5
+	VPBROADCASTQ 16(DI), Z1
+	VMOVDQU64    (R10)(BX*2), Z2
+	VPMOVW2M     Z2, K1
+	VPMOVM2W     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not5:
+	CMPQ         R9, $0x04
+	JNE          part20Not4
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXBW    (R10)(BX*1), Z2
+	VPMOVW2M     Z2, K1
+	VPMOVM2W     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not4:
+part20Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part20
+
+part20Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached22
+	VMOVNTDQ Z0, (AX)(BX*2)
+	JMP      stored21
+
+cached22:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized23Not2
+	VMOVDQU64 Z0, (AX)(BX*2)
+	JMP       sized23
+
+sized23Not2:
+	VPMOVWB Z0, Y0
+	VMOVDQU Y0, (AX)(BX*1)
+
+sized23:
+stored21:
+	ADDQ $0x20, BX
+	SUBQ $0x20, SI
+	JAE  tile15
+
+tileDone16:
+	ADDQ  $0x20, SI
+	TESTQ SI, SI
+	JZ    done
+
+	// The lanes after the last vector.
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVQ        DI, K1
+	TESTQ        CX, CX
+	JZ           zero24
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x02
+	JNE          sized26Not2
+	VMOVDQU16.Z  (CX)(BX*2), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized26
+
+sized26Not2:
+	VMOVDQU8.Z (CX)(BX*1), K1, Y1
+	VPMOVZXBW  Y1, Z1
+	VPANDQ     Z0, Z1, Z0
+
+sized26:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start25
+
+zero24:
+	VPBROADCASTQ value+64(FP), Z0
+
+start25:
+	MOVQ  DX, CX
+	MOVQ  k+24(FP), DX
+	TESTQ DX, DX
+	JZ    part27Last
+
+	// One part a turn, by its kind.
+part27:
+	MOVQ         (CX), DI
+	MOVQ         24(CX), SI
+	CMPQ         SI, $0x01
+	JNE          part27Not1
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU16.Z  (DI)(BX*2), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not1:
+	CMPQ         SI, $0x00
+	JNE          part27Not0
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU8.Z   (DI)(BX*1), K1, Y3
+	VPMOVZXBW    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not0:
+	CMPQ         SI, $0x05
+	JNE          part27Not5
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU16.Z  (DI)(BX*2), K1, Z2
+	VPMOVW2M     Z2, K2
+	VPMOVM2W     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not5:
+	CMPQ         SI, $0x04
+	JNE          part27Not4
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU8.Z   (DI)(BX*1), K1, Y2
+	VPMOVSXBW    Y2, Z2
+	VPMOVW2M     Z2, K2
+	VPMOVM2W     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not4:
+part27Added:
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  part27
+
+part27Last:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized29Not2
+	VMOVDQU16 Z0, K1, (AX)(BX*2)
+	JMP       sized29
+
+sized29Not2:
+	VPMOVWB  Z0, Y0
+	VMOVDQU8 Y0, K1, (AX)(BX*1)
+
+sized29:
+done:
+	MOVB  stream+72(FP), AL
+	TESTB AL, AL
+	JZ    cached30
+	SFENCE
+
+cached30:
+	VZEROUPPER
+	RET
+
+// func pack32AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·pack32AVX512(SB), NOSPLIT, $0-73
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	SUBQ  BX, SI
+	MOVB  stream+72(FP), DI
+	TESTB DI, DI
+	JZ    cached1
+
+	// The lanes before the first that is aligned.
+	LEAQ         (AX)(BX*4), DI
+	NEGQ         DI
+	ANDQ         $0x3f, DI
+	SHRQ         $0x02, DI
+	JZ           aligned
+	CMPQ         SI, $0x10
+	JB           aligned
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVQ        R8, K1
+	TESTQ        CX, CX
+	JZ           zero2
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x04
+	JNE          sized4Not4
+	VMOVDQU32.Z  (CX)(BX*4), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized4
+
+sized4Not4:
+	CMPQ        size+48(FP), $0x02
+	JNE         sized4Not2
+	VMOVDQU16.Z (CX)(BX*2), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VPANDQ      Z0, Z1, Z0
+	JMP         sized4
+
+sized4Not2:
+	VMOVDQU8.Z (CX)(BX*1), K1, X1
+	VPMOVZXBD  X1, Z1
+	VPANDQ     Z0, Z1, Z0
+
+sized4:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start3
+
+zero2:
+	VPBROADCASTQ value+64(FP), Z0
+
+start3:
+	MOVQ  DX, R8
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part5Last
+
+	// One part a turn, by its kind.
+part5:
+	MOVQ         (R8), R11
+	MOVQ         24(R8), R10
+	CMPQ         R10, $0x02
+	JNE          part5Not2
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU32.Z  (R11)(BX*4), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not2:
+	CMPQ         R10, $0x01
+	JNE          part5Not1
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU16.Z  (R11)(BX*2), K1, Y3
+	VPMOVZXWD    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not1:
+	CMPQ         R10, $0x00
+	JNE          part5Not0
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU8.Z   (R11)(BX*1), K1, X3
+	VPMOVZXBD    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not0:
+	CMPQ         R10, $0x06
+	JNE          part5Not6
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU32.Z  (R11)(BX*4), K1, Z2
+	VPMOVD2M     Z2, K2
+	VPMOVM2D     K2, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not6:
+	CMPQ         R10, $0x05
+	JNE          part5Not5
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU16.Z  (R11)(BX*2), K1, Y2
+	VPMOVSXWD    Y2, Z2
+	VPMOVD2M     Z2, K2
+	VPMOVM2D     K2, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not5:
+	CMPQ         R10, $0x04
+	JNE          part5Not4
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU8.Z   (R11)(BX*1), K1, X2
+	VPMOVSXBD    X2, Z2
+	VPMOVD2M     Z2, K2
+	VPMOVM2D     K2, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not4:
+part5Added:
+	ADDQ $0x20, R8
+	DECQ R9
+	JNZ  part5
+
+part5Last:
+	VMOVDQU32 Z0, K1, (AX)(BX*4)
+	ADDQ      DI, BX
+	SUBQ      DI, SI
+
+aligned:
+cached1:
+	SUBQ $0x40, SI
+	JB   tileDone7
+
+	// Vectors at a time: 4.
+tile6:
+	TESTQ        CX, CX
+	JZ           zero8
+	VPBROADCASTQ keep+56(FP), Z3
+	CMPQ         size+48(FP), $0x04
+	JNE          sized10Not4
+	VMOVDQU64    (CX)(BX*4), Z0
+	VPANDQ       Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*4), Z1
+	VPANDQ       Z3, Z1, Z1
+	VMOVDQU64    128(CX)(BX*4), Z2
+	VPANDQ       Z3, Z2, Z2
+	VMOVDQU64    192(CX)(BX*4), Z4
+	VPANDQ       Z3, Z4, Z3
+	JMP          sized10
+
+sized10Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized10Not2
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPANDQ    Z3, Z0, Z0
+	VPMOVZXWD 32(CX)(BX*2), Z1
+	VPANDQ    Z3, Z1, Z1
+	VPMOVZXWD 64(CX)(BX*2), Z2
+	VPANDQ    Z3, Z2, Z2
+	VPMOVZXWD 96(CX)(BX*2), Z4
+	VPANDQ    Z3, Z4, Z3
+	JMP       sized10
+
+sized10Not2:
+	VPMOVZXBD (CX)(BX*1), Z0
+	VPANDQ    Z3, Z0, Z0
+	VPMOVZXBD 16(CX)(BX*1), Z1
+	VPANDQ    Z3, Z1, Z1
+	VPMOVZXBD 32(CX)(BX*1), Z2
+	VPANDQ    Z3, Z2, Z2
+	VPMOVZXBD 48(CX)(BX*1), Z4
+	VPANDQ    Z3, Z4, Z3
+
+sized10:
+	VPBROADCASTQ value+64(FP), Z4
+	VPORQ        Z4, Z0, Z0
+	VPORQ        Z4, Z1, Z1
+	VPORQ        Z4, Z2, Z2
+	VPORQ        Z4, Z3, Z3
+	JMP          start9
+
+zero8:
+	VPBROADCASTQ value+64(FP), Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPBROADCASTQ value+64(FP), Z2
+	VPBROADCASTQ value+64(FP), Z3
+
+start9:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part11Last
+
+	// One part a turn, by its kind.
+part11:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x02
+	JNE          part11Not2
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VMOVDQU64    (R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGD   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not2:
+	CMPQ         R9, $0x01
+	JNE          part11Not1
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXWD    (R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z0
+	VPMOVZXWD    32(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z1
+	VPMOVZXWD    64(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z2
+	VPMOVZXWD    96(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGD   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not1:
+	CMPQ         R9, $0x00
+	JNE          part11Not0
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXBD    (R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z0
+	VPMOVZXBD    16(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z1
+	VPMOVZXBD    32(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z2
+	VPMOVZXBD    48(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGD   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not0:
+	CMPQ         R9, $0x06
+	JNE          part11Not6
+	VPBROADCASTQ 16(DI), Z4
+	VMOVDQU64    (R10)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z0
+	VMOVDQU64    64(R10)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z1
+	VMOVDQU64    128(R10)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z2
+	VMOVDQU64    192(R10)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not6:
+	CMPQ         R9, $0x05
+	JNE          part11Not5
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXWD    (R10)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z0
+	VPMOVSXWD    32(R10)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z1
+	VPMOVSXWD    64(R10)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z2
+	VPMOVSXWD    96(R10)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not5:
+	CMPQ         R9, $0x04
+	JNE          part11Not4
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXBD    (R10)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z0
+	VPMOVSXBD    16(R10)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z1
+	VPMOVSXBD    32(R10)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z2
+	VPMOVSXBD    48(R10)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not4:
+part11Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part11
+
+part11Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached13
+	VMOVNTDQ Z0, (AX)(BX*4)
+	VMOVNTDQ Z1, 64(AX)(BX*4)
+	VMOVNTDQ Z2, 128(AX)(BX*4)
+	VMOVNTDQ Z3, 192(AX)(BX*4)
+	JMP      stored12
+
+cached13:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized14Not4
+	VMOVDQU64 Z0, (AX)(BX*4)
+	VMOVDQU64 Z1, 64(AX)(BX*4)
+	VMOVDQU64 Z2, 128(AX)(BX*4)
+	VMOVDQU64 Z3, 192(AX)(BX*4)
+	JMP       sized14
+
+sized14Not4:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized14Not2
+	VPMOVDW Z0, Y0
+	VMOVDQU Y0, (AX)(BX*2)
+	VPMOVDW Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*2)
+	VPMOVDW Z2, Y0
+	VMOVDQU Y0, 64(AX)(BX*2)
+	VPMOVDW Z3, Y0
+	VMOVDQU Y0, 96(AX)(BX*2)
+	JMP     sized14
+
+sized14Not2:
+	VPMOVDB Z0, X0
+	VMOVDQU X0, (AX)(BX*1)
+	VPMOVDB Z1, X0
+	VMOVDQU X0, 16(AX)(BX*1)
+	VPMOVDB Z2, X0
+	VMOVDQU X0, 32(AX)(BX*1)
+	VPMOVDB Z3, X0
+	VMOVDQU X0, 48(AX)(BX*1)
+
+sized14:
+stored12:
+	ADDQ $0x40, BX
+	SUBQ $0x40, SI
+	JAE  tile6
+
+tileDone7:
+	ADDQ $0x40, SI
+	SUBQ $0x10, SI
+	JB   tileDone16
+
+	// Vectors at a time: 1.
+tile15:
+	TESTQ        CX, CX
+	JZ           zero17
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x04
+	JNE          sized19Not4
+	VMOVDQU64    (CX)(BX*4), Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized19
+
+sized19Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized19Not2
+	VPMOVZXWD (CX)(BX*2), Z1
+	VPANDQ    Z0, Z1, Z0
+	JMP       sized19
+
+sized19Not2:
+	VPMOVZXBD (CX)(BX*1), Z1
+	VPANDQ    Z0, Z1, Z0
+
+sized19:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start18
+
+zero17:
+	VPBROADCASTQ value+64(FP), Z0
+
+start18:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part20Last
+
+	// One part a turn, by its kind.
+part20:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x02
+	JNE          part20Not2
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VMOVDQU64    (R10)(BX*4), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not2:
+	CMPQ         R9, $0x01
+	JNE          part20Not1
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXWD    (R10)(BX*2), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not1:
+	CMPQ         R9, $0x00
+	JNE          part20Not0
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXBD    (R10)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not0:
+	CMPQ         R9, $0x06
+	JNE          part20Not6
+	VPBROADCASTQ 16(DI), Z1
+	VMOVDQU64    (R10)(BX*4), Z2
+	VPMOVD2M     Z2, K1
+	VPMOVM2D     K1, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not6:
+	CMPQ         R9, $0x05
+	JNE          part20Not5
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXWD    (R10)(BX*2), Z2
+	VPMOVD2M     Z2, K1
+	VPMOVM2D     K1, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not5:
+	CMPQ         R9, $0x04
+	JNE          part20Not4
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXBD    (R10)(BX*1), Z2
+	VPMOVD2M     Z2, K1
+	VPMOVM2D     K1, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not4:
+part20Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part20
+
+part20Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached22
+	VMOVNTDQ Z0, (AX)(BX*4)
+	JMP      stored21
+
+cached22:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized23Not4
+	VMOVDQU64 Z0, (AX)(BX*4)
+	JMP       sized23
+
+sized23Not4:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized23Not2
+	VPMOVDW Z0, Y0
+	VMOVDQU Y0, (AX)(BX*2)
+	JMP     sized23
+
+sized23Not2:
+	VPMOVDB Z0, X0
+	VMOVDQU X0, (AX)(BX*1)
+
+sized23:
+stored21:
+	ADDQ $0x10, BX
+	SUBQ $0x10, SI
+	JAE  tile15
+
+tileDone16:
+	ADDQ  $0x10, SI
+	TESTQ SI, SI
+	JZ    done
+
+	// The lanes after the last vector.
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVQ        DI, K1
+	TESTQ        CX, CX
+	JZ           zero24
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x04
+	JNE          sized26Not4
+	VMOVDQU32.Z  (CX)(BX*4), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized26
+
+sized26Not4:
+	CMPQ        size+48(FP), $0x02
+	JNE         sized26Not2
+	VMOVDQU16.Z (CX)(BX*2), K1, Y1
+	VPMOVZXWD   Y1, Z1
+	VPANDQ      Z0, Z1, Z0
+	JMP         sized26
+
+sized26Not2:
+	VMOVDQU8.Z (CX)(BX*1), K1, X1
+	VPMOVZXBD  X1, Z1
+	VPANDQ     Z0, Z1, Z0
+
+sized26:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start25
+
+zero24:
+	VPBROADCASTQ value+64(FP), Z0
+
+start25:
+	MOVQ  DX, CX
+	MOVQ  k+24(FP), DX
+	TESTQ DX, DX
+	JZ    part27Last
+
+	// One part a turn, by its kind.
+part27:
+	MOVQ         (CX), DI
+	MOVQ         24(CX), SI
+	CMPQ         SI, $0x02
+	JNE          part27Not2
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU32.Z  (DI)(BX*4), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not2:
+	CMPQ         SI, $0x01
+	JNE          part27Not1
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU16.Z  (DI)(BX*2), K1, Y3
+	VPMOVZXWD    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not1:
+	CMPQ         SI, $0x00
+	JNE          part27Not0
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU8.Z   (DI)(BX*1), K1, X3
+	VPMOVZXBD    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not0:
+	CMPQ         SI, $0x06
+	JNE          part27Not6
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU32.Z  (DI)(BX*4), K1, Z2
+	VPMOVD2M     Z2, K2
+	VPMOVM2D     K2, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not6:
+	CMPQ         SI, $0x05
+	JNE          part27Not5
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU16.Z  (DI)(BX*2), K1, Y2
+	VPMOVSXWD    Y2, Z2
+	VPMOVD2M     Z2, K2
+	VPMOVM2D     K2, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not5:
+	CMPQ         SI, $0x04
+	JNE          part27Not4
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU8.Z   (DI)(BX*1), K1, X2
+	VPMOVSXBD    X2, Z2
+	VPMOVD2M     Z2, K2
+	VPMOVM2D     K2, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not4:
+part27Added:
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  part27
+
+part27Last:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized29Not4
+	VMOVDQU32 Z0, K1, (AX)(BX*4)
+	JMP       sized29
+
+sized29Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized29Not2
+	VPMOVDW   Z0, Y0
+	VMOVDQU16 Y0, K1, (AX)(BX*2)
+	JMP       sized29
+
+sized29Not2:
+	VPMOVDB  Z0, X0
+	VMOVDQU8 X0, K1, (AX)(BX*1)
+
+sized29:
+done:
+	MOVB  stream+72(FP), AL
+	TESTB AL, AL
+	JZ    cached30
+	SFENCE
+
+cached30:
+	VZEROUPPER
+	RET
+
+// func pack64AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·pack64AVX512(SB), NOSPLIT, $0-73
+	MOVQ  dst+0(FP), AX
+	MOVQ  base+8(FP), CX
+	MOVQ  parts+16(FP), DX
+	MOVQ  lo+32(FP), BX
+	MOVQ  hi+40(FP), SI
+	SUBQ  BX, SI
+	MOVB  stream+72(FP), DI
+	TESTB DI, DI
+	JZ    cached1
+
+	// The lanes before the first that is aligned.
+	LEAQ         (AX)(BX*8), DI
+	NEGQ         DI
+	ANDQ         $0x3f, DI
+	SHRQ         $0x03, DI
+	JZ           aligned
+	CMPQ         SI, $0x08
+	JB           aligned
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVQ        R8, K1
+	TESTQ        CX, CX
+	JZ           zero2
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x08
+	JNE          sized4Not8
+	VMOVDQU64.Z  (CX)(BX*8), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized4
+
+sized4Not8:
+	CMPQ        size+48(FP), $0x04
+	JNE         sized4Not4
+	VMOVDQU32.Z (CX)(BX*4), K1, Y1
+	VPMOVZXDQ   Y1, Z1
+	VPANDQ      Z0, Z1, Z0
+	JMP         sized4
+
+sized4Not4:
+	CMPQ        size+48(FP), $0x02
+	JNE         sized4Not2
+	VMOVDQU16.Z (CX)(BX*2), K1, X1
+	VPMOVZXWQ   X1, Z1
+	VPANDQ      Z0, Z1, Z0
+	JMP         sized4
+
+sized4Not2:
+	VMOVDQU8.Z (CX)(BX*1), K1, X1
+	VPMOVZXBQ  X1, Z1
+	VPANDQ     Z0, Z1, Z0
+
+sized4:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start3
+
+zero2:
+	VPBROADCASTQ value+64(FP), Z0
+
+start3:
+	MOVQ  DX, R8
+	MOVQ  k+24(FP), R9
+	TESTQ R9, R9
+	JZ    part5Last
+
+	// One part a turn, by its kind.
+part5:
+	MOVQ         (R8), R11
+	MOVQ         24(R8), R10
+	CMPQ         R10, $0x03
+	JNE          part5Not3
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU64.Z  (R11)(BX*8), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not3:
+	CMPQ         R10, $0x02
+	JNE          part5Not2
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU32.Z  (R11)(BX*4), K1, Y3
+	VPMOVZXDQ    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not2:
+	CMPQ         R10, $0x01
+	JNE          part5Not1
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU16.Z  (R11)(BX*2), K1, X3
+	VPMOVZXWQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not1:
+	CMPQ         R10, $0x00
+	JNE          part5Not0
+	VPBROADCASTQ 8(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU8.Z   (R11)(BX*1), K1, X3
+	VPMOVZXBQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part5Added
+
+part5Not0:
+	CMPQ         R10, $0x07
+	JNE          part5Not7
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU64.Z  (R11)(BX*8), K1, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not7:
+	CMPQ         R10, $0x06
+	JNE          part5Not6
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU32.Z  (R11)(BX*4), K1, Y2
+	VPMOVSXDQ    Y2, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not6:
+	CMPQ         R10, $0x05
+	JNE          part5Not5
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU16.Z  (R11)(BX*2), K1, X2
+	VPMOVSXWQ    X2, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not5:
+	CMPQ         R10, $0x04
+	JNE          part5Not4
+	VPBROADCASTQ 16(R8), Z1
+	VMOVDQU8.Z   (R11)(BX*1), K1, X2
+	VPMOVSXBQ    X2, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part5Added
+
+part5Not4:
+part5Added:
+	ADDQ $0x20, R8
+	DECQ R9
+	JNZ  part5
+
+part5Last:
+	VMOVDQU64 Z0, K1, (AX)(BX*8)
+	ADDQ      DI, BX
+	SUBQ      DI, SI
+
+aligned:
+cached1:
+	SUBQ $0x20, SI
+	JB   tileDone7
+
+	// Vectors at a time: 4.
+tile6:
+	TESTQ        CX, CX
+	JZ           zero8
+	VPBROADCASTQ keep+56(FP), Z3
+	CMPQ         size+48(FP), $0x08
+	JNE          sized10Not8
+	VMOVDQU64    (CX)(BX*8), Z0
+	VPANDQ       Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*8), Z1
+	VPANDQ       Z3, Z1, Z1
+	VMOVDQU64    128(CX)(BX*8), Z2
+	VPANDQ       Z3, Z2, Z2
+	VMOVDQU64    192(CX)(BX*8), Z4
+	VPANDQ       Z3, Z4, Z3
+	JMP          sized10
+
+sized10Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized10Not4
+	VPMOVZXDQ (CX)(BX*4), Z0
+	VPANDQ    Z3, Z0, Z0
+	VPMOVZXDQ 32(CX)(BX*4), Z1
+	VPANDQ    Z3, Z1, Z1
+	VPMOVZXDQ 64(CX)(BX*4), Z2
+	VPANDQ    Z3, Z2, Z2
+	VPMOVZXDQ 96(CX)(BX*4), Z4
+	VPANDQ    Z3, Z4, Z3
+	JMP       sized10
+
+sized10Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized10Not2
+	VPMOVZXWQ (CX)(BX*2), Z0
+	VPANDQ    Z3, Z0, Z0
+	VPMOVZXWQ 16(CX)(BX*2), Z1
+	VPANDQ    Z3, Z1, Z1
+	VPMOVZXWQ 32(CX)(BX*2), Z2
+	VPANDQ    Z3, Z2, Z2
+	VPMOVZXWQ 48(CX)(BX*2), Z4
+	VPANDQ    Z3, Z4, Z3
+	JMP       sized10
+
+sized10Not2:
+	VPMOVZXBQ (CX)(BX*1), Z0
+	VPANDQ    Z3, Z0, Z0
+	VPMOVZXBQ 8(CX)(BX*1), Z1
+	VPANDQ    Z3, Z1, Z1
+	VPMOVZXBQ 16(CX)(BX*1), Z2
+	VPANDQ    Z3, Z2, Z2
+	VPMOVZXBQ 24(CX)(BX*1), Z4
+	VPANDQ    Z3, Z4, Z3
+
+sized10:
+	VPBROADCASTQ value+64(FP), Z4
+	VPORQ        Z4, Z0, Z0
+	VPORQ        Z4, Z1, Z1
+	VPORQ        Z4, Z2, Z2
+	VPORQ        Z4, Z3, Z3
+	JMP          start9
+
+zero8:
+	VPBROADCASTQ value+64(FP), Z0
+	VPBROADCASTQ value+64(FP), Z1
+	VPBROADCASTQ value+64(FP), Z2
+	VPBROADCASTQ value+64(FP), Z3
+
+start9:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part11Last
+
+	// One part a turn, by its kind.
+part11:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x03
+	JNE          part11Not3
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VMOVDQU64    (R10)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R10)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R10)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R10)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not3:
+	CMPQ         R9, $0x02
+	JNE          part11Not2
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXDQ    (R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXDQ    32(R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXDQ    64(R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXDQ    96(R10)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not2:
+	CMPQ         R9, $0x01
+	JNE          part11Not1
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXWQ    (R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXWQ    16(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXWQ    32(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXWQ    48(R10)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not1:
+	CMPQ         R9, $0x00
+	JNE          part11Not0
+	VPBROADCASTQ 8(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXBQ    (R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXBQ    8(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXBQ    16(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXBQ    24(R10)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          part11Added
+
+part11Not0:
+	CMPQ         R9, $0x07
+	JNE          part11Not7
+	VPBROADCASTQ 16(DI), Z4
+	VMOVDQU64    (R10)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VMOVDQU64    64(R10)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VMOVDQU64    128(R10)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VMOVDQU64    192(R10)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not7:
+	CMPQ         R9, $0x06
+	JNE          part11Not6
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXDQ    (R10)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXDQ    32(R10)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXDQ    64(R10)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXDQ    96(R10)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not6:
+	CMPQ         R9, $0x05
+	JNE          part11Not5
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXWQ    (R10)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXWQ    16(R10)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXWQ    32(R10)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXWQ    48(R10)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not5:
+	CMPQ         R9, $0x04
+	JNE          part11Not4
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXBQ    (R10)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXBQ    8(R10)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXBQ    16(R10)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXBQ    24(R10)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          part11Added
+
+part11Not4:
+part11Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part11
+
+part11Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached13
+	VMOVNTDQ Z0, (AX)(BX*8)
+	VMOVNTDQ Z1, 64(AX)(BX*8)
+	VMOVNTDQ Z2, 128(AX)(BX*8)
+	VMOVNTDQ Z3, 192(AX)(BX*8)
+	JMP      stored12
+
+cached13:
+	CMPQ      size+48(FP), $0x08
+	JNE       sized14Not8
+	VMOVDQU64 Z0, (AX)(BX*8)
+	VMOVDQU64 Z1, 64(AX)(BX*8)
+	VMOVDQU64 Z2, 128(AX)(BX*8)
+	VMOVDQU64 Z3, 192(AX)(BX*8)
+	JMP       sized14
+
+sized14Not8:
+	CMPQ    size+48(FP), $0x04
+	JNE     sized14Not4
+	VPMOVQD Z0, Y0
+	VMOVDQU Y0, (AX)(BX*4)
+	VPMOVQD Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*4)
+	VPMOVQD Z2, Y0
+	VMOVDQU Y0, 64(AX)(BX*4)
+	VPMOVQD Z3, Y0
+	VMOVDQU Y0, 96(AX)(BX*4)
+	JMP     sized14
+
+sized14Not4:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized14Not2
+	VPMOVQW Z0, X0
+	VMOVDQU X0, (AX)(BX*2)
+	VPMOVQW Z1, X0
+	VMOVDQU X0, 16(AX)(BX*2)
+	VPMOVQW Z2, X0
+	VMOVDQU X0, 32(AX)(BX*2)
+	VPMOVQW Z3, X0
+	VMOVDQU X0, 48(AX)(BX*2)
+	JMP     sized14
+
+sized14Not2:
+	VPMOVQB Z0, X0
+	VMOVQ   X0, (AX)(BX*1)
+	VPMOVQB Z1, X0
+	VMOVQ   X0, 8(AX)(BX*1)
+	VPMOVQB Z2, X0
+	VMOVQ   X0, 16(AX)(BX*1)
+	VPMOVQB Z3, X0
+	VMOVQ   X0, 24(AX)(BX*1)
+
+sized14:
+stored12:
+	ADDQ $0x20, BX
+	SUBQ $0x20, SI
+	JAE  tile6
+
+tileDone7:
+	ADDQ $0x20, SI
+	SUBQ $0x08, SI
+	JB   tileDone16
+
+	// Vectors at a time: 1.
+tile15:
+	TESTQ        CX, CX
+	JZ           zero17
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x08
+	JNE          sized19Not8
+	VMOVDQU64    (CX)(BX*8), Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized19
+
+sized19Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized19Not4
+	VPMOVZXDQ (CX)(BX*4), Z1
+	VPANDQ    Z0, Z1, Z0
+	JMP       sized19
+
+sized19Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized19Not2
+	VPMOVZXWQ (CX)(BX*2), Z1
+	VPANDQ    Z0, Z1, Z0
+	JMP       sized19
+
+sized19Not2:
+	VPMOVZXBQ (CX)(BX*1), Z1
+	VPANDQ    Z0, Z1, Z0
+
+sized19:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start18
+
+zero17:
+	VPBROADCASTQ value+64(FP), Z0
+
+start18:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    part20Last
+
+	// One part a turn, by its kind.
+part20:
+	MOVQ         (DI), R10
+	MOVQ         24(DI), R9
+	CMPQ         R9, $0x03
+	JNE          part20Not3
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VMOVDQU64    (R10)(BX*8), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not3:
+	CMPQ         R9, $0x02
+	JNE          part20Not2
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXDQ    (R10)(BX*4), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not2:
+	CMPQ         R9, $0x01
+	JNE          part20Not1
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXWQ    (R10)(BX*2), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not1:
+	CMPQ         R9, $0x00
+	JNE          part20Not0
+	VPBROADCASTQ 8(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXBQ    (R10)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part20Added
+
+part20Not0:
+	CMPQ         R9, $0x07
+	JNE          part20Not7
+	VPBROADCASTQ 16(DI), Z1
+	VMOVDQU64    (R10)(BX*8), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not7:
+	CMPQ         R9, $0x06
+	JNE          part20Not6
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXDQ    (R10)(BX*4), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not6:
+	CMPQ         R9, $0x05
+	JNE          part20Not5
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXWQ    (R10)(BX*2), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not5:
+	CMPQ         R9, $0x04
+	JNE          part20Not4
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXBQ    (R10)(BX*1), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part20Added
+
+part20Not4:
+part20Added:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  part20
+
+part20Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached22
+	VMOVNTDQ Z0, (AX)(BX*8)
+	JMP      stored21
+
+cached22:
+	CMPQ      size+48(FP), $0x08
+	JNE       sized23Not8
+	VMOVDQU64 Z0, (AX)(BX*8)
+	JMP       sized23
+
+sized23Not8:
+	CMPQ    size+48(FP), $0x04
+	JNE     sized23Not4
+	VPMOVQD Z0, Y0
+	VMOVDQU Y0, (AX)(BX*4)
+	JMP     sized23
+
+sized23Not4:
+	CMPQ    size+48(FP), $0x02
+	JNE     sized23Not2
+	VPMOVQW Z0, X0
+	VMOVDQU X0, (AX)(BX*2)
+	JMP     sized23
+
+sized23Not2:
+	VPMOVQB Z0, X0
+	VMOVQ   X0, (AX)(BX*1)
+
+sized23:
+stored21:
+	ADDQ $0x08, BX
+	SUBQ $0x08, SI
+	JAE  tile15
+
+tileDone16:
+	ADDQ  $0x08, SI
+	TESTQ SI, SI
+	JZ    done
+
+	// The lanes after the last vector.
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVQ        DI, K1
+	TESTQ        CX, CX
+	JZ           zero24
+	VPBROADCASTQ keep+56(FP), Z0
+	CMPQ         size+48(FP), $0x08
+	JNE          sized26Not8
+	VMOVDQU64.Z  (CX)(BX*8), K1, Z1
+	VPANDQ       Z0, Z1, Z0
+	JMP          sized26
+
+sized26Not8:
+	CMPQ        size+48(FP), $0x04
+	JNE         sized26Not4
+	VMOVDQU32.Z (CX)(BX*4), K1, Y1
+	VPMOVZXDQ   Y1, Z1
+	VPANDQ      Z0, Z1, Z0
+	JMP         sized26
+
+sized26Not4:
+	CMPQ        size+48(FP), $0x02
+	JNE         sized26Not2
+	VMOVDQU16.Z (CX)(BX*2), K1, X1
+	VPMOVZXWQ   X1, Z1
+	VPANDQ      Z0, Z1, Z0
+	JMP         sized26
+
+sized26Not2:
+	VMOVDQU8.Z (CX)(BX*1), K1, X1
+	VPMOVZXBQ  X1, Z1
+	VPANDQ     Z0, Z1, Z0
+
+sized26:
+	VPBROADCASTQ value+64(FP), Z1
+	VPORQ        Z1, Z0, Z0
+	JMP          start25
+
+zero24:
+	VPBROADCASTQ value+64(FP), Z0
+
+start25:
+	MOVQ  DX, CX
+	MOVQ  k+24(FP), DX
+	TESTQ DX, DX
+	JZ    part27Last
+
+	// One part a turn, by its kind.
+part27:
+	MOVQ         (CX), DI
+	MOVQ         24(CX), SI
+	CMPQ         SI, $0x03
+	JNE          part27Not3
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU64.Z  (DI)(BX*8), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not3:
+	CMPQ         SI, $0x02
+	JNE          part27Not2
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU32.Z  (DI)(BX*4), K1, Y3
+	VPMOVZXDQ    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not2:
+	CMPQ         SI, $0x01
+	JNE          part27Not1
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU16.Z  (DI)(BX*2), K1, X3
+	VPMOVZXWQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not1:
+	CMPQ         SI, $0x00
+	JNE          part27Not0
+	VPBROADCASTQ 8(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU8.Z   (DI)(BX*1), K1, X3
+	VPMOVZXBQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          part27Added
+
+part27Not0:
+	CMPQ         SI, $0x07
+	JNE          part27Not7
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU64.Z  (DI)(BX*8), K1, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not7:
+	CMPQ         SI, $0x06
+	JNE          part27Not6
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU32.Z  (DI)(BX*4), K1, Y2
+	VPMOVSXDQ    Y2, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not6:
+	CMPQ         SI, $0x05
+	JNE          part27Not5
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU16.Z  (DI)(BX*2), K1, X2
+	VPMOVSXWQ    X2, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not5:
+	CMPQ         SI, $0x04
+	JNE          part27Not4
+	VPBROADCASTQ 16(CX), Z1
+	VMOVDQU8.Z   (DI)(BX*1), K1, X2
+	VPMOVSXBQ    X2, Z2
+	VPMOVQ2M     Z2, K2
+	VPMOVM2Q     K2, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          part27Added
+
+part27Not4:
+part27Added:
+	ADDQ $0x20, CX
+	DECQ DX
+	JNZ  part27
+
+part27Last:
+	CMPQ      size+48(FP), $0x08
+	JNE       sized29Not8
+	VMOVDQU64 Z0, K1, (AX)(BX*8)
+	JMP       sized29
+
+sized29Not8:
+	CMPQ      size+48(FP), $0x04
+	JNE       sized29Not4
+	VPMOVQD   Z0, Y0
+	VMOVDQU32 Y0, K1, (AX)(BX*4)
+	JMP       sized29
+
+sized29Not4:
+	CMPQ      size+48(FP), $0x02
+	JNE       sized29Not2
+	VPMOVQW   Z0, X0
+	VMOVDQU16 X0, K1, (AX)(BX*2)
+	JMP       sized29
+
+sized29Not2:
+	VPMOVQB  Z0, X0
+	VMOVDQU8 X0, K1, (AX)(BX*1)
+
+sized29:
+done:
+	MOVB  stream+72(FP), AL
+	TESTB AL, AL
+	JZ    cached30
+	SFENCE
+
+cached30:
 	VZEROUPPER
 	RET

@@ -4,152 +4,34 @@
 
 #include "textflag.h"
 
-// func insert32NEON(dst, src, base unsafe.Pointer, n int, pos, width uint32)
-TEXT ·insert32NEON(SB), NOSPLIT, $0-40
+// func insertNEON(dst, src, base unsafe.Pointer, n int, pos, mask uint64)
+TEXT ·insertNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD base+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD $0xffffffff, R4
-	VDUP R4, V0.S4
-	MOVWU width+36(FP), R4
-	AND $0xff, R4
-	VDUP R4, V1.S4
-	MOVD $0x7f, R4
-	VDUP R4, V2.S4
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ea14401 // ushl v1.4s, v0.4s, v1.4s
-	VEOR V1.B16, V0.B16, V0.B16
-	MOVWU pos+32(FP), R4
-	AND $0xff, R4
-	VDUP R4, V1.S4
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ea14400 // ushl v0.4s, v0.4s, v1.4s
-	CMP $4, R3
-	BLT short
-	ADD R3<<2, R1, R4
-	FMOVQ -16(R4), F2
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	ADD R3<<2, R2, R4
-	FMOVQ -16(R4), F3
-	VBIT V0.B16, V2.B16, V3.B16
-	ADD R3<<2, R0, R5
-	// The whole vectors before the last lane.
-	SUB $1, R3
-	LSR $2, R3
-	SUBS $4, R3
-	BLT rest
-	PCALIGN $32
-
-vectors:
-	FLDPQ (R1), (F2, F4)
-	FLDPQ 32(R1), (F5, F6)
-	FLDPQ (R2), (F7, F8)
-	FLDPQ 32(R2), (F9, F10)
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	WORD $0x6ea14484 // ushl v4.4s, v4.4s, v1.4s
-	VBIT V0.B16, V2.B16, V7.B16
-	VBIT V0.B16, V4.B16, V8.B16
-	FSTPQ (F7, F8), (R0)
-	WORD $0x6ea144a5 // ushl v5.4s, v5.4s, v1.4s
-	WORD $0x6ea144c6 // ushl v6.4s, v6.4s, v1.4s
-	VBIT V0.B16, V5.B16, V9.B16
-	VBIT V0.B16, V6.B16, V10.B16
-	FSTPQ (F9, F10), 32(R0)
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R0
-	SUBS $4, R3
-	BGE vectors
-
-rest:
-	ADDS $4, R3
-	BEQ tail
-
-vector:
-	FMOVQ (R1), F2
-	FMOVQ (R2), F4
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	VBIT V0.B16, V2.B16, V4.B16
-	FMOVQ F4, (R0)
-	ADD $16, R1
-	ADD $16, R2
-	ADD $16, R0
-	SUBS $1, R3
-	BNE vector
-
-tail:
-	FMOVQ F3, -16(R5)
-	RET
-
-short:
-	CBZ R3, return
-	CMP $2, R3
-	BLT short1
-	FMOVD (R1), F2
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	FMOVD (R2), F3
-	VBIT V0.B16, V2.B16, V3.B16
-	ADD R3<<2, R1, R4
-	FMOVD -8(R4), F2
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	ADD R3<<2, R2, R4
-	FMOVD -8(R4), F4
-	VBIT V0.B16, V2.B16, V4.B16
-	ADD R3<<2, R0, R5
-	FMOVD F4, -8(R5)
-	FMOVD F3, (R0)
-	RET
-
-short1:
-	FMOVS (R1), F2
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	FMOVS (R2), F3
-	VBIT V0.B16, V2.B16, V3.B16
-	FMOVS F3, (R0)
-	RET
-
-return:
-	RET
-
-// func insert64NEON(dst, src, base unsafe.Pointer, n int, pos, width uint32)
-TEXT ·insert64NEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD base+16(FP), R2
-	MOVD n+24(FP), R3
-	MOVD $0xffffffffffffffff, R4
+	MOVD mask+40(FP), R4
 	VDUP R4, V0.D2
-	MOVWU width+36(FP), R4
-	AND $0xff, R4
+	MOVD pos+32(FP), R4
 	VDUP R4, V1.D2
-	MOVD $0x7f, R4
-	VDUP R4, V2.D2
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ee14401 // ushl v1.2d, v0.2d, v1.2d
-	VEOR V1.B16, V0.B16, V0.B16
-	MOVWU pos+32(FP), R4
-	AND $0xff, R4
-	VDUP R4, V1.D2
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ee14400 // ushl v0.2d, v0.2d, v1.2d
-	CMP $2, R3
+	CMP $16, R3
 	BLT short
-	ADD R3<<3, R1, R4
+	ADD R3, R1, R4
 	FMOVQ -16(R4), F2
 	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
-	ADD R3<<3, R2, R4
+	ADD R3, R2, R4
 	FMOVQ -16(R4), F3
 	VBIT V0.B16, V2.B16, V3.B16
-	ADD R3<<3, R0, R5
-	// The whole vectors before the last lane.
+	ADD R3, R0, R5
+	// The turns of 16 lanes before the last lane.
 	SUB $1, R3
-	LSR $1, R3
+	LSR $4, R3
 	SUBS $4, R3
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 64 lanes a turn.
 	FLDPQ (R1), (F2, F4)
 	FLDPQ 32(R1), (F5, F6)
 	FLDPQ (R2), (F7, F8)
@@ -168,13 +50,14 @@ vectors:
 	ADD $64, R2
 	ADD $64, R0
 	SUBS $4, R3
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R3
 	BEQ tail
 
-vector:
+few:
+	// 16 lanes a turn.
 	FMOVQ (R1), F2
 	FMOVQ (R2), F4
 	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
@@ -184,20 +67,639 @@ vector:
 	ADD $16, R2
 	ADD $16, R0
 	SUBS $1, R3
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F3, -16(R5)
 	RET
 
 short:
+	// Fewer than 16 lanes.
 	CBZ R3, return
+	CMP $8, R3
+	BLT short4
 	FMOVD (R1), F2
 	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
 	FMOVD (R2), F3
 	VBIT V0.B16, V2.B16, V3.B16
+	ADD R3, R1, R4
+	FMOVD -8(R4), F2
+	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
+	ADD R3, R2, R4
+	FMOVD -8(R4), F4
+	VBIT V0.B16, V2.B16, V4.B16
+	ADD R3, R0, R5
+	FMOVD F4, -8(R5)
 	FMOVD F3, (R0)
 	RET
+
+short4:
+	CMP $4, R3
+	BLT short2
+	FMOVS (R1), F2
+	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
+	FMOVS (R2), F3
+	VBIT V0.B16, V2.B16, V3.B16
+	ADD R3, R1, R4
+	FMOVS -4(R4), F2
+	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
+	ADD R3, R2, R4
+	FMOVS -4(R4), F4
+	VBIT V0.B16, V2.B16, V4.B16
+	ADD R3, R0, R5
+	FMOVS F4, -4(R5)
+	FMOVS F3, (R0)
+	RET
+
+short2:
+	CMP $2, R3
+	BLT short1
+	MOVHU (R1), R4
+	FMOVS R4, F2
+	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
+	MOVHU (R2), R4
+	FMOVS R4, F3
+	VBIT V0.B16, V2.B16, V3.B16
+	ADD R3, R1, R4
+	MOVHU -2(R4), R4
+	FMOVS R4, F2
+	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
+	ADD R3, R2, R4
+	MOVHU -2(R4), R4
+	FMOVS R4, F4
+	VBIT V0.B16, V2.B16, V4.B16
+	ADD R3, R0, R5
+	FMOVS F4, R4
+	MOVH R4, -2(R5)
+	FMOVS F3, R4
+	MOVH R4, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R4
+	FMOVS R4, F2
+	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
+	MOVBU (R2), R4
+	FMOVS R4, F3
+	VBIT V0.B16, V2.B16, V3.B16
+	FMOVS F3, R4
+	MOVB R4, (R0)
+
+return:
+	RET
+
+// func insertEach8NEON(dst, src, base, pos, width unsafe.Pointer, n int)
+TEXT ·insertEach8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD pos+24(FP), R3
+	MOVD width+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0xff, R6
+	VDUP R6, V0.B16
+	MOVD $0x7f, R6
+	VDUP R6, V1.B16
+	CMP $16, R5
+	BLT short
+	ADD R5<<2, R4, R6
+	FLDPQ -64(R6), (F2, F3)
+	FLDPQ -32(R6), (F4, F5)
+	VUZP1 V3.H8, V2.H8, V2.H8
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FLDPQ -64(R6), (F4, F5)
+	FLDPQ -32(R6), (F3, F6)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V6.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e244442 // ushl v2.16b, v2.16b, v4.16b
+	ADD R5, R1, R6
+	FMOVQ -16(R6), F3
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	ADD R5, R2, R6
+	FMOVQ -16(R6), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	ADD R5, R0, R7
+	// The turns of 16 lanes before the last lane.
+	SUB $1, R5
+	LSR $4, R5
+	SUBS $4, R5
+	BLT rest
+	PCALIGN $32
+
+many:
+	// 64 lanes a turn.
+	FLDPQ (R4), (F2, F3)
+	FLDPQ 32(R4), (F6, F5)
+	VUZP1 V3.H8, V2.H8, V2.H8
+	VUZP1 V5.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V2.B16, V2.B16
+	FLDPQ 64(R4), (F6, F5)
+	FLDPQ 96(R4), (F3, F7)
+	VUZP1 V5.H8, V6.H8, V6.H8
+	VUZP1 V7.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V6.B16, V6.B16
+	FLDPQ 128(R4), (F3, F7)
+	FLDPQ 160(R4), (F5, F8)
+	VUZP1 V7.H8, V3.H8, V3.H8
+	VUZP1 V8.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V3.B16, V3.B16
+	FLDPQ 192(R4), (F5, F8)
+	FLDPQ 224(R4), (F7, F9)
+	VUZP1 V8.H8, V5.H8, V5.H8
+	VUZP1 V9.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V5.B16, V5.B16
+	FLDPQ (R3), (F7, F9)
+	FLDPQ 32(R3), (F8, F10)
+	VUZP1 V9.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V7.B16, V7.B16
+	FLDPQ 64(R3), (F8, F10)
+	FLDPQ 96(R3), (F9, F11)
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V8.B16, V8.B16
+	FLDPQ 128(R3), (F9, F11)
+	FLDPQ 160(R3), (F10, F12)
+	VUZP1 V11.H8, V9.H8, V9.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V9.B16, V9.B16
+	FLDPQ 192(R3), (F10, F12)
+	FLDPQ 224(R3), (F11, F13)
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V10.B16, V10.B16
+	FLDPQ (R1), (F11, F13)
+	FLDPQ 32(R1), (F12, F14)
+	FLDPQ (R2), (F15, F16)
+	FLDPQ 32(R2), (F17, F18)
+	VUMIN V1.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	WORD $0x6e264406 // ushl v6.16b, v0.16b, v6.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	VEOR V6.B16, V0.B16, V6.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	WORD $0x6e274442 // ushl v2.16b, v2.16b, v7.16b
+	WORD $0x6e2844c6 // ushl v6.16b, v6.16b, v8.16b
+	WORD $0x6e27456b // ushl v11.16b, v11.16b, v7.16b
+	WORD $0x6e2845ad // ushl v13.16b, v13.16b, v8.16b
+	VBIT V2.B16, V11.B16, V15.B16
+	VBIT V6.B16, V13.B16, V16.B16
+	FSTPQ (F15, F16), (R0)
+	VUMIN V1.B16, V3.B16, V3.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e234403 // ushl v3.16b, v0.16b, v3.16b
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	VEOR V3.B16, V0.B16, V3.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V9.B16, V9.B16
+	VUMIN V1.B16, V10.B16, V10.B16
+	WORD $0x6e294463 // ushl v3.16b, v3.16b, v9.16b
+	WORD $0x6e2a44a5 // ushl v5.16b, v5.16b, v10.16b
+	WORD $0x6e29458c // ushl v12.16b, v12.16b, v9.16b
+	WORD $0x6e2a45ce // ushl v14.16b, v14.16b, v10.16b
+	VBIT V3.B16, V12.B16, V17.B16
+	VBIT V5.B16, V14.B16, V18.B16
+	FSTPQ (F17, F18), 32(R0)
+	ADD $256, R4
+	ADD $256, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	SUBS $4, R5
+	BGE many
+
+rest:
+	ADDS $4, R5
+	BEQ tail
+
+few:
+	// 16 lanes a turn.
+	FLDPQ (R4), (F2, F3)
+	FLDPQ 32(R4), (F6, F5)
+	VUZP1 V3.H8, V2.H8, V2.H8
+	VUZP1 V5.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V2.B16, V2.B16
+	FLDPQ (R3), (F6, F5)
+	FLDPQ 32(R3), (F3, F7)
+	VUZP1 V5.H8, V6.H8, V6.H8
+	VUZP1 V7.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V6.B16, V6.B16
+	FMOVQ (R1), F3
+	FMOVQ (R2), F7
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e264442 // ushl v2.16b, v2.16b, v6.16b
+	WORD $0x6e264463 // ushl v3.16b, v3.16b, v6.16b
+	VBIT V2.B16, V3.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $64, R4
+	ADD $64, R3
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	SUBS $1, R5
+	BNE few
+
+tail:
+	FMOVQ F4, -16(R7)
+	RET
+
+short:
+	// Fewer than 16 lanes.
+	CBZ R5, return
+	CMP $8, R5
+	BLT short4
+	FLDPQ (R4), (F2, F3)
+	VUZP1 V3.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	FLDPQ (R3), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	FMOVD (R1), F4
+	WORD $0x6e234484 // ushl v4.16b, v4.16b, v3.16b
+	FMOVD (R2), F3
+	VBIT V2.B16, V4.B16, V3.B16
+	ADD R5<<2, R4, R6
+	FLDPQ -32(R6), (F2, F4)
+	VUZP1 V4.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FLDPQ -32(R6), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e244442 // ushl v2.16b, v2.16b, v4.16b
+	ADD R5, R1, R6
+	FMOVD -8(R6), F5
+	WORD $0x6e2444a5 // ushl v5.16b, v5.16b, v4.16b
+	ADD R5, R2, R6
+	FMOVD -8(R6), F4
+	VBIT V2.B16, V5.B16, V4.B16
+	ADD R5, R0, R7
+	FMOVD F4, -8(R7)
+	FMOVD F3, (R0)
+	RET
+
+short4:
+	CMP $4, R5
+	BLT short2
+	FMOVQ (R4), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	FMOVQ (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	FMOVS (R1), F4
+	WORD $0x6e234484 // ushl v4.16b, v4.16b, v3.16b
+	FMOVS (R2), F3
+	VBIT V2.B16, V4.B16, V3.B16
+	ADD R5<<2, R4, R6
+	FMOVQ -16(R6), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FMOVQ -16(R6), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e244442 // ushl v2.16b, v2.16b, v4.16b
+	ADD R5, R1, R6
+	FMOVS -4(R6), F5
+	WORD $0x6e2444a5 // ushl v5.16b, v5.16b, v4.16b
+	ADD R5, R2, R6
+	FMOVS -4(R6), F4
+	VBIT V2.B16, V5.B16, V4.B16
+	ADD R5, R0, R7
+	FMOVS F4, -4(R7)
+	FMOVS F3, (R0)
+	RET
+
+short2:
+	CMP $2, R5
+	BLT short1
+	FMOVD (R4), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	FMOVD (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	MOVHU (R1), R6
+	FMOVS R6, F4
+	WORD $0x6e234484 // ushl v4.16b, v4.16b, v3.16b
+	MOVHU (R2), R6
+	FMOVS R6, F3
+	VBIT V2.B16, V4.B16, V3.B16
+	ADD R5<<2, R4, R6
+	FMOVD -8(R6), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FMOVD -8(R6), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e244442 // ushl v2.16b, v2.16b, v4.16b
+	ADD R5, R1, R6
+	MOVHU -2(R6), R6
+	FMOVS R6, F5
+	WORD $0x6e2444a5 // ushl v5.16b, v5.16b, v4.16b
+	ADD R5, R2, R6
+	MOVHU -2(R6), R6
+	FMOVS R6, F4
+	VBIT V2.B16, V5.B16, V4.B16
+	ADD R5, R0, R7
+	FMOVS F4, R6
+	MOVH R6, -2(R7)
+	FMOVS F3, R6
+	MOVH R6, (R0)
+	RET
+
+short1:
+	FMOVS (R4), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e224402 // ushl v2.16b, v0.16b, v2.16b
+	VEOR V2.B16, V0.B16, V2.B16
+	FMOVS (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	MOVBU (R1), R6
+	FMOVS R6, F4
+	WORD $0x6e234484 // ushl v4.16b, v4.16b, v3.16b
+	MOVBU (R2), R6
+	FMOVS R6, F3
+	VBIT V2.B16, V4.B16, V3.B16
+	FMOVS F3, R6
+	MOVB R6, (R0)
+
+return:
+	RET
+
+// func insertEach16NEON(dst, src, base, pos, width unsafe.Pointer, n int)
+TEXT ·insertEach16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD pos+24(FP), R3
+	MOVD width+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0xffff, R6
+	VDUP R6, V0.H8
+	MOVD $0x7f, R6
+	VDUP R6, V1.H8
+	CMP $8, R5
+	BLT short
+	ADD R5<<2, R4, R6
+	FLDPQ -32(R6), (F2, F3)
+	VUZP1 V3.H8, V2.H8, V2.H8
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FLDPQ -32(R6), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	ADD R5<<1, R1, R6
+	FMOVQ -16(R6), F4
+	WORD $0x6e634484 // ushl v4.8h, v4.8h, v3.8h
+	ADD R5<<1, R2, R6
+	FMOVQ -16(R6), F3
+	VBIT V2.B16, V4.B16, V3.B16
+	ADD R5<<1, R0, R7
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R5
+	LSR $3, R5
+	SUBS $4, R5
+	BLT rest
+	PCALIGN $32
+
+many:
+	// 32 lanes a turn.
+	FLDPQ (R4), (F2, F4)
+	VUZP1 V4.H8, V2.H8, V2.H8
+	FLDPQ 32(R4), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FLDPQ 64(R4), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	FLDPQ 96(R4), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	FLDPQ (R3), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ 32(R3), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 64(R3), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	FLDPQ 96(R3), (F10, F11)
+	VUZP1 V11.H8, V10.H8, V10.H8
+	FLDPQ (R1), (F11, F12)
+	FLDPQ 32(R1), (F13, F14)
+	FLDPQ (R2), (F15, F16)
+	FLDPQ 32(R2), (F17, F18)
+	VUMIN V1.B16, V2.B16, V2.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	WORD $0x6e674442 // ushl v2.8h, v2.8h, v7.8h
+	WORD $0x6e684484 // ushl v4.8h, v4.8h, v8.8h
+	WORD $0x6e67456b // ushl v11.8h, v11.8h, v7.8h
+	WORD $0x6e68458c // ushl v12.8h, v12.8h, v8.8h
+	VBIT V2.B16, V11.B16, V15.B16
+	VBIT V4.B16, V12.B16, V16.B16
+	FSTPQ (F15, F16), (R0)
+	VUMIN V1.B16, V5.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e654405 // ushl v5.8h, v0.8h, v5.8h
+	WORD $0x6e664406 // ushl v6.8h, v0.8h, v6.8h
+	VEOR V5.B16, V0.B16, V5.B16
+	VEOR V6.B16, V0.B16, V6.B16
+	VUMIN V1.B16, V9.B16, V9.B16
+	VUMIN V1.B16, V10.B16, V10.B16
+	WORD $0x6e6944a5 // ushl v5.8h, v5.8h, v9.8h
+	WORD $0x6e6a44c6 // ushl v6.8h, v6.8h, v10.8h
+	WORD $0x6e6945ad // ushl v13.8h, v13.8h, v9.8h
+	WORD $0x6e6a45ce // ushl v14.8h, v14.8h, v10.8h
+	VBIT V5.B16, V13.B16, V17.B16
+	VBIT V6.B16, V14.B16, V18.B16
+	FSTPQ (F17, F18), 32(R0)
+	ADD $128, R4
+	ADD $128, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	SUBS $4, R5
+	BGE many
+
+rest:
+	ADDS $4, R5
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FLDPQ (R4), (F2, F4)
+	VUZP1 V4.H8, V2.H8, V2.H8
+	FLDPQ (R3), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FMOVQ (R1), F5
+	FMOVQ (R2), F6
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644442 // ushl v2.8h, v2.8h, v4.8h
+	WORD $0x6e6444a5 // ushl v5.8h, v5.8h, v4.8h
+	VBIT V2.B16, V5.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $32, R4
+	ADD $32, R3
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	SUBS $1, R5
+	BNE few
+
+tail:
+	FMOVQ F3, -16(R7)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R5, return
+	CMP $4, R5
+	BLT short2
+	FMOVQ (R4), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	FMOVQ (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	FMOVD (R1), F4
+	WORD $0x6e634484 // ushl v4.8h, v4.8h, v3.8h
+	FMOVD (R2), F3
+	VBIT V2.B16, V4.B16, V3.B16
+	ADD R5<<2, R4, R6
+	FMOVQ -16(R6), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FMOVQ -16(R6), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644442 // ushl v2.8h, v2.8h, v4.8h
+	ADD R5<<1, R1, R6
+	FMOVD -8(R6), F5
+	WORD $0x6e6444a5 // ushl v5.8h, v5.8h, v4.8h
+	ADD R5<<1, R2, R6
+	FMOVD -8(R6), F4
+	VBIT V2.B16, V5.B16, V4.B16
+	ADD R5<<1, R0, R7
+	FMOVD F4, -8(R7)
+	FMOVD F3, (R0)
+	RET
+
+short2:
+	CMP $2, R5
+	BLT short1
+	FMOVD (R4), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	FMOVD (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	FMOVS (R1), F4
+	WORD $0x6e634484 // ushl v4.8h, v4.8h, v3.8h
+	FMOVS (R2), F3
+	VBIT V2.B16, V4.B16, V3.B16
+	ADD R5<<2, R4, R6
+	FMOVD -8(R6), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	ADD R5<<2, R3, R6
+	FMOVD -8(R6), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644442 // ushl v2.8h, v2.8h, v4.8h
+	ADD R5<<1, R1, R6
+	FMOVS -4(R6), F5
+	WORD $0x6e6444a5 // ushl v5.8h, v5.8h, v4.8h
+	ADD R5<<1, R2, R6
+	FMOVS -4(R6), F4
+	VBIT V2.B16, V5.B16, V4.B16
+	ADD R5<<1, R0, R7
+	FMOVS F4, -4(R7)
+	FMOVS F3, (R0)
+	RET
+
+short1:
+	FMOVS (R4), F2
+	VUZP1 V2.H8, V2.H8, V2.H8
+	VUMIN V1.B16, V2.B16, V2.B16
+	WORD $0x6e624402 // ushl v2.8h, v0.8h, v2.8h
+	VEOR V2.B16, V0.B16, V2.B16
+	FMOVS (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V1.B16, V3.B16, V3.B16
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	MOVHU (R1), R6
+	FMOVS R6, F4
+	WORD $0x6e634484 // ushl v4.8h, v4.8h, v3.8h
+	MOVHU (R2), R6
+	FMOVS R6, F3
+	VBIT V2.B16, V4.B16, V3.B16
+	FMOVS F3, R6
+	MOVH R6, (R0)
 
 return:
 	RET
@@ -232,14 +734,15 @@ TEXT ·insertEach32NEON(SB), NOSPLIT, $0-48
 	FMOVQ -16(R6), F3
 	VBIT V2.B16, V4.B16, V3.B16
 	ADD R5<<2, R0, R7
-	// The whole vectors before the last lane.
+	// The turns of 4 lanes before the last lane.
 	SUB $1, R5
 	LSR $2, R5
 	SUBS $4, R5
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 16 lanes a turn.
 	FLDPQ (R4), (F2, F4)
 	FLDPQ 32(R4), (F5, F6)
 	FLDPQ (R3), (F7, F8)
@@ -284,13 +787,14 @@ vectors:
 	ADD $64, R2
 	ADD $64, R0
 	SUBS $4, R5
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R5
 	BEQ tail
 
-vector:
+few:
+	// 4 lanes a turn.
 	FMOVQ (R4), F2
 	FMOVQ (R3), F4
 	FMOVQ (R1), F5
@@ -309,13 +813,14 @@ vector:
 	ADD $16, R2
 	ADD $16, R0
 	SUBS $1, R5
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F3, -16(R7)
 	RET
 
 short:
+	// Fewer than 4 lanes.
 	CBZ R5, return
 	CMP $2, R5
 	BLT short1
@@ -363,7 +868,6 @@ short1:
 	FMOVS (R2), F3
 	VBIT V2.B16, V4.B16, V3.B16
 	FMOVS F3, (R0)
-	RET
 
 return:
 	RET
@@ -402,14 +906,15 @@ TEXT ·insertEach64NEON(SB), NOSPLIT, $0-48
 	FMOVQ -16(R6), F4
 	VBIT V3.B16, V5.B16, V4.B16
 	ADD R5<<3, R0, R7
-	// The whole vectors before the last lane.
+	// The turns of 2 lanes before the last lane.
 	SUB $1, R5
 	LSR $1, R5
 	SUBS $4, R5
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 8 lanes a turn.
 	FLDPQ (R4), (F3, F5)
 	FLDPQ (R3), (F6, F7)
 	FLDPQ (R1), (F8, F9)
@@ -456,13 +961,14 @@ vectors:
 	ADD $64, R2
 	ADD $64, R0
 	SUBS $4, R5
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R5
 	BEQ tail
 
-vector:
+few:
+	// 2 lanes a turn.
 	FMOVD (R4), F3
 	FMOVD (R3), F5
 	FMOVQ (R1), F6
@@ -483,13 +989,14 @@ vector:
 	ADD $16, R2
 	ADD $16, R0
 	SUBS $1, R5
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F4, -16(R7)
 	RET
 
 short:
+	// Fewer than 2 lanes.
 	CBZ R5, return
 	FMOVS (R4), F3
 	VUMIN V1.B16, V3.B16, V3.B16
@@ -505,203 +1012,146 @@ short:
 	FMOVD (R2), F4
 	VBIT V3.B16, V5.B16, V4.B16
 	FMOVD F4, (R0)
-	RET
 
 return:
 	RET
 
-// func fill32NEON(dst, base unsafe.Pointer, n int, value, pos, width uint32)
-TEXT ·fill32NEON(SB), NOSPLIT, $0-36
+// func fillNEON(dst, base unsafe.Pointer, n int, value, mask uint64)
+TEXT ·fillNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD base+8(FP), R1
 	MOVD n+16(FP), R2
-	MOVD $0xffffffff, R3
-	VDUP R3, V0.S4
-	MOVWU width+32(FP), R3
-	AND $0xff, R3
-	VDUP R3, V1.S4
-	MOVD $0x7f, R3
-	VDUP R3, V2.S4
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ea14401 // ushl v1.4s, v0.4s, v1.4s
-	VEOR V1.B16, V0.B16, V0.B16
-	MOVWU pos+28(FP), R3
-	AND $0xff, R3
-	VDUP R3, V1.S4
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ea14400 // ushl v0.4s, v0.4s, v1.4s
-	MOVWU value+24(FP), R3
-	VDUP R3, V2.S4
-	WORD $0x6ea14442 // ushl v2.4s, v2.4s, v1.4s
-	CMP $4, R2
+	MOVD mask+32(FP), R3
+	VDUP R3, V0.D2
+	MOVD value+24(FP), R3
+	VDUP R3, V1.D2
+	CMP $16, R2
 	BLT short
-	ADD R2<<2, R1, R3
-	FMOVQ -16(R3), F1
-	VBIT V0.B16, V2.B16, V1.B16
-	ADD R2<<2, R0, R4
-	// The whole vectors before the last lane.
+	ADD R2, R1, R3
+	FMOVQ -16(R3), F2
+	VBIT V0.B16, V1.B16, V2.B16
+	ADD R2, R0, R4
+	// The turns of 16 lanes before the last lane.
 	SUB $1, R2
-	LSR $2, R2
+	LSR $4, R2
 	SUBS $4, R2
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 64 lanes a turn.
 	FLDPQ (R1), (F3, F4)
 	FLDPQ 32(R1), (F5, F6)
-	VBIT V0.B16, V2.B16, V3.B16
-	VBIT V0.B16, V2.B16, V4.B16
+	VBIT V0.B16, V1.B16, V3.B16
+	VBIT V0.B16, V1.B16, V4.B16
 	FSTPQ (F3, F4), (R0)
-	VBIT V0.B16, V2.B16, V5.B16
-	VBIT V0.B16, V2.B16, V6.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	VBIT V0.B16, V1.B16, V6.B16
 	FSTPQ (F5, F6), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUBS $4, R2
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R2
 	BEQ tail
 
-vector:
+few:
+	// 16 lanes a turn.
 	FMOVQ (R1), F3
-	VBIT V0.B16, V2.B16, V3.B16
+	VBIT V0.B16, V1.B16, V3.B16
 	FMOVQ F3, (R0)
 	ADD $16, R1
 	ADD $16, R0
 	SUBS $1, R2
-	BNE vector
+	BNE few
 
 tail:
-	FMOVQ F1, -16(R4)
+	FMOVQ F2, -16(R4)
 	RET
 
 short:
+	// Fewer than 16 lanes.
 	CBZ R2, return
+	CMP $8, R2
+	BLT short4
+	FMOVD (R1), F2
+	VBIT V0.B16, V1.B16, V2.B16
+	ADD R2, R1, R3
+	FMOVD -8(R3), F3
+	VBIT V0.B16, V1.B16, V3.B16
+	ADD R2, R0, R4
+	FMOVD F3, -8(R4)
+	FMOVD F2, (R0)
+	RET
+
+short4:
+	CMP $4, R2
+	BLT short2
+	FMOVS (R1), F2
+	VBIT V0.B16, V1.B16, V2.B16
+	ADD R2, R1, R3
+	FMOVS -4(R3), F3
+	VBIT V0.B16, V1.B16, V3.B16
+	ADD R2, R0, R4
+	FMOVS F3, -4(R4)
+	FMOVS F2, (R0)
+	RET
+
+short2:
 	CMP $2, R2
 	BLT short1
-	FMOVD (R1), F1
-	VBIT V0.B16, V2.B16, V1.B16
-	ADD R2<<2, R1, R3
-	FMOVD -8(R3), F3
-	VBIT V0.B16, V2.B16, V3.B16
-	ADD R2<<2, R0, R4
-	FMOVD F3, -8(R4)
-	FMOVD F1, (R0)
+	MOVHU (R1), R3
+	FMOVS R3, F2
+	VBIT V0.B16, V1.B16, V2.B16
+	ADD R2, R1, R3
+	MOVHU -2(R3), R3
+	FMOVS R3, F3
+	VBIT V0.B16, V1.B16, V3.B16
+	ADD R2, R0, R4
+	FMOVS F3, R3
+	MOVH R3, -2(R4)
+	FMOVS F2, R3
+	MOVH R3, (R0)
 	RET
 
 short1:
-	FMOVS (R1), F1
-	VBIT V0.B16, V2.B16, V1.B16
-	FMOVS F1, (R0)
-	RET
+	MOVBU (R1), R3
+	FMOVS R3, F2
+	VBIT V0.B16, V1.B16, V2.B16
+	FMOVS F2, R3
+	MOVB R3, (R0)
 
 return:
 	RET
 
-// func fill64NEON(dst, base unsafe.Pointer, n int, value uint64, pos, width uint32)
-TEXT ·fill64NEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD base+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD $0xffffffffffffffff, R3
-	VDUP R3, V0.D2
-	MOVWU width+36(FP), R3
-	AND $0xff, R3
-	VDUP R3, V1.D2
-	MOVD $0x7f, R3
-	VDUP R3, V2.D2
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ee14401 // ushl v1.2d, v0.2d, v1.2d
-	VEOR V1.B16, V0.B16, V0.B16
-	MOVWU pos+32(FP), R3
-	AND $0xff, R3
-	VDUP R3, V1.D2
-	VUMIN V2.B16, V1.B16, V1.B16
-	WORD $0x6ee14400 // ushl v0.2d, v0.2d, v1.2d
-	MOVD value+24(FP), R3
-	VDUP R3, V2.D2
-	WORD $0x6ee14442 // ushl v2.2d, v2.2d, v1.2d
-	CMP $2, R2
-	BLT short
-	ADD R2<<3, R1, R3
-	FMOVQ -16(R3), F1
-	VBIT V0.B16, V2.B16, V1.B16
-	ADD R2<<3, R0, R4
-	// The whole vectors before the last lane.
-	SUB $1, R2
-	LSR $1, R2
-	SUBS $4, R2
-	BLT rest
-	PCALIGN $32
-
-vectors:
-	FLDPQ (R1), (F3, F4)
-	FLDPQ 32(R1), (F5, F6)
-	VBIT V0.B16, V2.B16, V3.B16
-	VBIT V0.B16, V2.B16, V4.B16
-	FSTPQ (F3, F4), (R0)
-	VBIT V0.B16, V2.B16, V5.B16
-	VBIT V0.B16, V2.B16, V6.B16
-	FSTPQ (F5, F6), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE vectors
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-vector:
-	FMOVQ (R1), F3
-	VBIT V0.B16, V2.B16, V3.B16
-	FMOVQ F3, (R0)
-	ADD $16, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE vector
-
-tail:
-	FMOVQ F1, -16(R4)
-	RET
-
-short:
-	CBZ R2, return
-	FMOVD (R1), F1
-	VBIT V0.B16, V2.B16, V1.B16
-	FMOVD F1, (R0)
-	RET
-
-return:
-	RET
-
-// func selectBits32NEON(dst, mask, src, base unsafe.Pointer, n int)
-TEXT ·selectBits32NEON(SB), NOSPLIT, $0-40
+// func selectBitsNEON(dst, mask, src, base unsafe.Pointer, n int)
+TEXT ·selectBitsNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD mask+8(FP), R1
 	MOVD src+16(FP), R2
 	MOVD base+24(FP), R3
 	MOVD n+32(FP), R4
-	CMP $4, R4
+	CMP $16, R4
 	BLT short
-	ADD R4<<2, R1, R5
+	ADD R4, R1, R5
 	FMOVQ -16(R5), F0
-	ADD R4<<2, R2, R5
+	ADD R4, R2, R5
 	FMOVQ -16(R5), F1
-	ADD R4<<2, R3, R5
+	ADD R4, R3, R5
 	FMOVQ -16(R5), F2
 	VBIT V0.B16, V1.B16, V2.B16
-	ADD R4<<2, R0, R6
-	// The whole vectors before the last lane.
+	ADD R4, R0, R6
+	// The turns of 16 lanes before the last lane.
 	SUB $1, R4
-	LSR $2, R4
+	LSR $4, R4
 	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 64 lanes a turn.
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F3, F4)
 	FLDPQ (R2), (F5, F6)
@@ -719,13 +1169,14 @@ vectors:
 	ADD $64, R3
 	ADD $64, R0
 	SUBS $4, R4
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R4
 	BEQ tail
 
-vector:
+few:
+	// 16 lanes a turn.
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F3
@@ -736,484 +1187,584 @@ vector:
 	ADD $16, R3
 	ADD $16, R0
 	SUBS $1, R4
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F2, -16(R6)
 	RET
 
 short:
+	// Fewer than 16 lanes.
 	CBZ R4, return
-	CMP $2, R4
-	BLT short1
+	CMP $8, R4
+	BLT short4
 	FMOVD (R1), F0
 	FMOVD (R2), F1
 	FMOVD (R3), F2
 	VBIT V0.B16, V1.B16, V2.B16
-	ADD R4<<2, R1, R5
+	ADD R4, R1, R5
 	FMOVD -8(R5), F0
-	ADD R4<<2, R2, R5
+	ADD R4, R2, R5
 	FMOVD -8(R5), F1
-	ADD R4<<2, R3, R5
+	ADD R4, R3, R5
 	FMOVD -8(R5), F3
 	VBIT V0.B16, V1.B16, V3.B16
-	ADD R4<<2, R0, R6
+	ADD R4, R0, R6
 	FMOVD F3, -8(R6)
 	FMOVD F2, (R0)
 	RET
 
-short1:
+short4:
+	CMP $4, R4
+	BLT short2
 	FMOVS (R1), F0
 	FMOVS (R2), F1
 	FMOVS (R3), F2
 	VBIT V0.B16, V1.B16, V2.B16
+	ADD R4, R1, R5
+	FMOVS -4(R5), F0
+	ADD R4, R2, R5
+	FMOVS -4(R5), F1
+	ADD R4, R3, R5
+	FMOVS -4(R5), F3
+	VBIT V0.B16, V1.B16, V3.B16
+	ADD R4, R0, R6
+	FMOVS F3, -4(R6)
 	FMOVS F2, (R0)
 	RET
+
+short2:
+	CMP $2, R4
+	BLT short1
+	MOVHU (R1), R5
+	FMOVS R5, F0
+	MOVHU (R2), R5
+	FMOVS R5, F1
+	MOVHU (R3), R5
+	FMOVS R5, F2
+	VBIT V0.B16, V1.B16, V2.B16
+	ADD R4, R1, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F0
+	ADD R4, R2, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F1
+	ADD R4, R3, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F3
+	VBIT V0.B16, V1.B16, V3.B16
+	ADD R4, R0, R6
+	FMOVS F3, R5
+	MOVH R5, -2(R6)
+	FMOVS F2, R5
+	MOVH R5, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R5
+	FMOVS R5, F0
+	MOVBU (R2), R5
+	FMOVS R5, F1
+	MOVBU (R3), R5
+	FMOVS R5, F2
+	VBIT V0.B16, V1.B16, V2.B16
+	FMOVS F2, R5
+	MOVB R5, (R0)
 
 return:
 	RET
 
-// func selectBits64NEON(dst, mask, src, base unsafe.Pointer, n int)
-TEXT ·selectBits64NEON(SB), NOSPLIT, $0-40
+// func extractEachUnsigned8NEON(dst, src, pos, width unsafe.Pointer, n int)
+TEXT ·extractEachUnsigned8NEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
-	MOVD mask+8(FP), R1
-	MOVD src+16(FP), R2
-	MOVD base+24(FP), R3
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
 	MOVD n+32(FP), R4
-	CMP $2, R4
+	MOVD $0x7f, R5
+	VDUP R5, V0.B16
+	MOVD $0xff, R5
+	VDUP R5, V1.B16
+	CMP $16, R4
 	BLT short
-	ADD R4<<3, R1, R5
-	FMOVQ -16(R5), F0
-	ADD R4<<3, R2, R5
-	FMOVQ -16(R5), F1
-	ADD R4<<3, R3, R5
+	ADD R4, R1, R5
 	FMOVQ -16(R5), F2
-	VBIT V0.B16, V1.B16, V2.B16
-	ADD R4<<3, R0, R6
-	// The whole vectors before the last lane.
+	ADD R4<<2, R2, R5
+	FLDPQ -64(R5), (F3, F4)
+	FLDPQ -32(R5), (F5, F6)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	ADD R4<<2, R3, R5
+	FLDPQ -64(R5), (F3, F5)
+	FLDPQ -32(R5), (F6, F4)
+	VUZP1 V5.H8, V3.H8, V3.H8
+	VUZP1 V4.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e234423 // ushl v3.16b, v1.16b, v3.16b
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4, R0, R6
+	// The turns of 16 lanes before the last lane.
 	SUB $1, R4
-	LSR $1, R4
+	LSR $4, R4
 	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
-	FLDPQ (R1), (F0, F1)
-	FLDPQ 32(R1), (F3, F4)
-	FLDPQ (R2), (F5, F6)
-	FLDPQ 32(R2), (F7, F8)
-	FLDPQ (R3), (F9, F10)
-	FLDPQ 32(R3), (F11, F12)
-	VBIT V0.B16, V5.B16, V9.B16
-	VBIT V1.B16, V6.B16, V10.B16
-	FSTPQ (F9, F10), (R0)
-	VBIT V3.B16, V7.B16, V11.B16
-	VBIT V4.B16, V8.B16, V12.B16
-	FSTPQ (F11, F12), 32(R0)
+many:
+	// 64 lanes a turn.
+	FLDPQ (R1), (F3, F6)
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ (R2), (F7, F8)
+	FLDPQ 32(R2), (F9, F10)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V7.B16, V7.B16
+	FLDPQ 64(R2), (F9, F10)
+	FLDPQ 96(R2), (F8, F11)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V9.B16, V9.B16
+	FLDPQ 128(R2), (F8, F11)
+	FLDPQ 160(R2), (F10, F12)
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V8.B16, V8.B16
+	FLDPQ 192(R2), (F10, F12)
+	FLDPQ 224(R2), (F11, F13)
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V10.B16, V10.B16
+	FLDPQ (R3), (F11, F13)
+	FLDPQ 32(R3), (F12, F14)
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V12.B16, V11.B16, V11.B16
+	FLDPQ 64(R3), (F12, F14)
+	FLDPQ 96(R3), (F13, F15)
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V13.B16, V12.B16, V12.B16
+	FLDPQ 128(R3), (F13, F15)
+	FLDPQ 160(R3), (F14, F16)
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V14.B16, V13.B16, V13.B16
+	FLDPQ 192(R3), (F14, F16)
+	FLDPQ 224(R3), (F15, F17)
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V17.H8, V15.H8, V15.H8
+	VUZP1 V15.B16, V14.B16, V14.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x6e20b929 // neg v9.16b, v9.16b
+	WORD $0x6e274463 // ushl v3.16b, v3.16b, v7.16b
+	WORD $0x6e2944c6 // ushl v6.16b, v6.16b, v9.16b
+	VUMIN V0.B16, V11.B16, V11.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6e2b442b // ushl v11.16b, v1.16b, v11.16b
+	WORD $0x6e2c442c // ushl v12.16b, v1.16b, v12.16b
+	WORD $0x4e6b1c63 // bic v3.16b, v3.16b, v11.16b
+	WORD $0x4e6c1cc6 // bic v6.16b, v6.16b, v12.16b
+	FSTPQ (F3, F6), (R0)
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6e20b908 // neg v8.16b, v8.16b
+	WORD $0x6e20b94a // neg v10.16b, v10.16b
+	WORD $0x6e284484 // ushl v4.16b, v4.16b, v8.16b
+	WORD $0x6e2a44a5 // ushl v5.16b, v5.16b, v10.16b
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6e2d442d // ushl v13.16b, v1.16b, v13.16b
+	WORD $0x6e2e442e // ushl v14.16b, v1.16b, v14.16b
+	WORD $0x4e6d1c84 // bic v4.16b, v4.16b, v13.16b
+	WORD $0x4e6e1ca5 // bic v5.16b, v5.16b, v14.16b
+	FSTPQ (F4, F5), 32(R0)
 	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
+	ADD $256, R2
+	ADD $256, R3
 	ADD $64, R0
 	SUBS $4, R4
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R4
 	BEQ tail
 
-vector:
-	FMOVQ (R1), F0
-	FMOVQ (R2), F1
-	FMOVQ (R3), F3
-	VBIT V0.B16, V1.B16, V3.B16
+few:
+	// 16 lanes a turn.
+	FMOVQ (R1), F3
+	FLDPQ (R2), (F6, F4)
+	FLDPQ 32(R2), (F5, F7)
+	VUZP1 V4.H8, V6.H8, V6.H8
+	VUZP1 V7.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V6.B16, V6.B16
+	FLDPQ (R3), (F5, F7)
+	FLDPQ 32(R3), (F4, F8)
+	VUZP1 V7.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V5.B16, V5.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x6e264463 // ushl v3.16b, v3.16b, v6.16b
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e254425 // ushl v5.16b, v1.16b, v5.16b
+	WORD $0x4e651c63 // bic v3.16b, v3.16b, v5.16b
 	FMOVQ F3, (R0)
 	ADD $16, R1
-	ADD $16, R2
-	ADD $16, R3
+	ADD $64, R2
+	ADD $64, R3
 	ADD $16, R0
 	SUBS $1, R4
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F2, -16(R6)
 	RET
 
 short:
+	// Fewer than 16 lanes.
 	CBZ R4, return
-	FMOVD (R1), F0
-	FMOVD (R2), F1
-	FMOVD (R3), F2
-	VBIT V0.B16, V1.B16, V2.B16
+	CMP $8, R4
+	BLT short4
+	FMOVD (R1), F2
+	FLDPQ (R2), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	FLDPQ (R3), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e234423 // ushl v3.16b, v1.16b, v3.16b
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4, R1, R5
+	FMOVD -8(R5), F3
+	ADD R4<<2, R2, R5
+	FLDPQ -32(R5), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	ADD R4<<2, R3, R5
+	FLDPQ -32(R5), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e244424 // ushl v4.16b, v1.16b, v4.16b
+	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
+	ADD R4, R0, R6
+	FMOVD F3, -8(R6)
 	FMOVD F2, (R0)
 	RET
 
-return:
+short4:
+	CMP $4, R4
+	BLT short2
+	FMOVS (R1), F2
+	FMOVQ (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	FMOVQ (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e234423 // ushl v3.16b, v1.16b, v3.16b
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4, R1, R5
+	FMOVS -4(R5), F3
+	ADD R4<<2, R2, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	ADD R4<<2, R3, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e244424 // ushl v4.16b, v1.16b, v4.16b
+	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
+	ADD R4, R0, R6
+	FMOVS F3, -4(R6)
+	FMOVS F2, (R0)
 	RET
 
-// func extractUnsigned32NEON(dst, src unsafe.Pointer, n int, pos, width uint32)
-TEXT ·extractUnsigned32NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVWU pos+24(FP), R3
-	AND $0xff, R3
-	VDUP R3, V0.S4
-	MOVD $0x7f, R3
-	VDUP R3, V1.S4
-	VUMIN V1.B16, V0.B16, V0.B16
-	WORD $0x6ea0b800 // neg v0.4s, v0.4s
-	MOVD $0xffffffff, R3
-	VDUP R3, V2.S4
-	MOVWU width+28(FP), R3
-	AND $0xff, R3
-	VDUP R3, V3.S4
-	VUMIN V1.B16, V3.B16, V3.B16
-	WORD $0x6ea34442 // ushl v2.4s, v2.4s, v3.4s
-	CMP $4, R2
-	BLT short
-	ADD R2<<2, R1, R3
-	FMOVQ -16(R3), F3
-	WORD $0x6ea04463 // ushl v3.4s, v3.4s, v0.4s
-	WORD $0x4e621c63 // bic v3.16b, v3.16b, v2.16b
-	ADD R2<<2, R0, R4
-	// The whole vectors before the last lane.
-	SUB $1, R2
-	LSR $2, R2
-	SUBS $4, R2
-	BLT rest
-	PCALIGN $32
-
-vectors:
-	FLDPQ (R1), (F1, F4)
-	FLDPQ 32(R1), (F5, F6)
-	WORD $0x6ea04421 // ushl v1.4s, v1.4s, v0.4s
-	WORD $0x6ea04484 // ushl v4.4s, v4.4s, v0.4s
-	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
-	WORD $0x4e621c84 // bic v4.16b, v4.16b, v2.16b
-	FSTPQ (F1, F4), (R0)
-	WORD $0x6ea044a5 // ushl v5.4s, v5.4s, v0.4s
-	WORD $0x6ea044c6 // ushl v6.4s, v6.4s, v0.4s
-	WORD $0x4e621ca5 // bic v5.16b, v5.16b, v2.16b
-	WORD $0x4e621cc6 // bic v6.16b, v6.16b, v2.16b
-	FSTPQ (F5, F6), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE vectors
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-vector:
-	FMOVQ (R1), F1
-	WORD $0x6ea04421 // ushl v1.4s, v1.4s, v0.4s
-	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
-	FMOVQ F1, (R0)
-	ADD $16, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE vector
-
-tail:
-	FMOVQ F3, -16(R4)
-	RET
-
-short:
-	CBZ R2, return
-	CMP $2, R2
+short2:
+	CMP $2, R4
 	BLT short1
-	FMOVD (R1), F3
-	WORD $0x6ea04463 // ushl v3.4s, v3.4s, v0.4s
-	WORD $0x4e621c63 // bic v3.16b, v3.16b, v2.16b
-	ADD R2<<2, R1, R3
-	FMOVD -8(R3), F1
-	WORD $0x6ea04421 // ushl v1.4s, v1.4s, v0.4s
-	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
-	ADD R2<<2, R0, R4
-	FMOVD F1, -8(R4)
-	FMOVD F3, (R0)
+	MOVHU (R1), R5
+	FMOVS R5, F2
+	FMOVD (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	FMOVD (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e234423 // ushl v3.16b, v1.16b, v3.16b
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4, R1, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F3
+	ADD R4<<2, R2, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	ADD R4<<2, R3, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e244424 // ushl v4.16b, v1.16b, v4.16b
+	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
+	ADD R4, R0, R6
+	FMOVS F3, R5
+	MOVH R5, -2(R6)
+	FMOVS F2, R5
+	MOVH R5, (R0)
 	RET
 
 short1:
-	FMOVS (R1), F3
-	WORD $0x6ea04463 // ushl v3.4s, v3.4s, v0.4s
-	WORD $0x4e621c63 // bic v3.16b, v3.16b, v2.16b
-	FMOVS F3, (R0)
-	RET
+	MOVBU (R1), R5
+	FMOVS R5, F2
+	FMOVS (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	FMOVS (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e234423 // ushl v3.16b, v1.16b, v3.16b
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	FMOVS F2, R5
+	MOVB R5, (R0)
 
 return:
 	RET
 
-// func extractUnsigned64NEON(dst, src unsafe.Pointer, n int, pos, width uint32)
-TEXT ·extractUnsigned64NEON(SB), NOSPLIT, $0-32
+// func extractEachUnsigned16NEON(dst, src, pos, width unsafe.Pointer, n int)
+TEXT ·extractEachUnsigned16NEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVWU pos+24(FP), R3
-	AND $0xff, R3
-	VDUP R3, V0.D2
-	MOVD $0x7f, R3
-	VDUP R3, V1.D2
-	VUMIN V1.B16, V0.B16, V0.B16
-	WORD $0x6ee0b800 // neg v0.2d, v0.2d
-	MOVD $0xffffffffffffffff, R3
-	VDUP R3, V2.D2
-	MOVWU width+28(FP), R3
-	AND $0xff, R3
-	VDUP R3, V3.D2
-	VUMIN V1.B16, V3.B16, V3.B16
-	WORD $0x6ee34442 // ushl v2.2d, v2.2d, v3.2d
-	CMP $2, R2
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD $0x7f, R5
+	VDUP R5, V0.H8
+	MOVD $0xffff, R5
+	VDUP R5, V1.H8
+	CMP $8, R4
 	BLT short
-	ADD R2<<3, R1, R3
-	FMOVQ -16(R3), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	WORD $0x4e621c63 // bic v3.16b, v3.16b, v2.16b
-	ADD R2<<3, R0, R4
-	// The whole vectors before the last lane.
-	SUB $1, R2
-	LSR $1, R2
-	SUBS $4, R2
+	ADD R4<<1, R1, R5
+	FMOVQ -16(R5), F2
+	ADD R4<<2, R2, R5
+	FLDPQ -32(R5), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	ADD R4<<2, R3, R5
+	FLDPQ -32(R5), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e634423 // ushl v3.8h, v1.8h, v3.8h
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4<<1, R0, R6
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R4
+	LSR $3, R4
+	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
-	FLDPQ (R1), (F1, F4)
-	FLDPQ 32(R1), (F5, F6)
-	WORD $0x6ee04421 // ushl v1.2d, v1.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
-	WORD $0x4e621c84 // bic v4.16b, v4.16b, v2.16b
-	FSTPQ (F1, F4), (R0)
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x4e621ca5 // bic v5.16b, v5.16b, v2.16b
-	WORD $0x4e621cc6 // bic v6.16b, v6.16b, v2.16b
-	FSTPQ (F5, F6), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE vectors
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-vector:
-	FMOVQ (R1), F1
-	WORD $0x6ee04421 // ushl v1.2d, v1.2d, v0.2d
-	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
-	FMOVQ F1, (R0)
-	ADD $16, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE vector
-
-tail:
-	FMOVQ F3, -16(R4)
-	RET
-
-short:
-	CBZ R2, return
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	WORD $0x4e621c63 // bic v3.16b, v3.16b, v2.16b
-	FMOVD F3, (R0)
-	RET
-
-return:
-	RET
-
-// func extractSigned32NEON(dst, src unsafe.Pointer, n int, pos, width uint32)
-TEXT ·extractSigned32NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD $0x20, R3
-	VDUP R3, V0.S4
-	MOVWU pos+24(FP), R3
-	AND $0xff, R3
-	VDUP R3, V1.S4
-	MOVD $0x7f, R3
-	VDUP R3, V2.S4
-	VUMIN V2.B16, V1.B16, V1.B16
-	MOVWU width+28(FP), R3
-	AND $0xff, R3
-	VDUP R3, V3.S4
-	VUMIN V2.B16, V3.B16, V3.B16
-	VADD V3.S4, V1.S4, V2.S4
-	WORD $0x6ea22c00 // uqsub v0.4s, v0.4s, v2.4s
-	MOVD $0x1, R3
-	VDUP R3, V2.S4
-	WORD $0x6ea32c42 // uqsub v2.4s, v2.4s, v3.4s
-	MOVD $0x6, R3
-	VDUP R3, V3.S4
-	WORD $0x6ea34442 // ushl v2.4s, v2.4s, v3.4s
-	VORR V2.B16, V0.B16, V2.B16
-	VADD V1.S4, V0.S4, V0.S4
-	WORD $0x6ea0b800 // neg v0.4s, v0.4s
-	CMP $4, R2
-	BLT short
-	ADD R2<<2, R1, R3
-	FMOVQ -16(R3), F1
-	WORD $0x6ea24421 // ushl v1.4s, v1.4s, v2.4s
-	WORD $0x4ea04421 // sshl v1.4s, v1.4s, v0.4s
-	ADD R2<<2, R0, R4
-	// The whole vectors before the last lane.
-	SUB $1, R2
-	LSR $2, R2
-	SUBS $4, R2
-	BLT rest
-	PCALIGN $32
-
-vectors:
+many:
+	// 32 lanes a turn.
 	FLDPQ (R1), (F3, F4)
 	FLDPQ 32(R1), (F5, F6)
-	WORD $0x6ea24463 // ushl v3.4s, v3.4s, v2.4s
-	WORD $0x6ea24484 // ushl v4.4s, v4.4s, v2.4s
-	WORD $0x4ea04463 // sshl v3.4s, v3.4s, v0.4s
-	WORD $0x4ea04484 // sshl v4.4s, v4.4s, v0.4s
+	FLDPQ (R2), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ 32(R2), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 64(R2), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	FLDPQ 96(R2), (F10, F11)
+	VUZP1 V11.H8, V10.H8, V10.H8
+	FLDPQ (R3), (F11, F12)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	FLDPQ 32(R3), (F12, F13)
+	VUZP1 V13.H8, V12.H8, V12.H8
+	FLDPQ 64(R3), (F13, F14)
+	VUZP1 V14.H8, V13.H8, V13.H8
+	FLDPQ 96(R3), (F14, F15)
+	VUZP1 V15.H8, V14.H8, V14.H8
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V8.B16, V8.B16
+	WORD $0x6e60b8e7 // neg v7.8h, v7.8h
+	WORD $0x6e60b908 // neg v8.8h, v8.8h
+	WORD $0x6e674463 // ushl v3.8h, v3.8h, v7.8h
+	WORD $0x6e684484 // ushl v4.8h, v4.8h, v8.8h
+	VUMIN V0.B16, V11.B16, V11.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6e6b442b // ushl v11.8h, v1.8h, v11.8h
+	WORD $0x6e6c442c // ushl v12.8h, v1.8h, v12.8h
+	WORD $0x4e6b1c63 // bic v3.16b, v3.16b, v11.16b
+	WORD $0x4e6c1c84 // bic v4.16b, v4.16b, v12.16b
 	FSTPQ (F3, F4), (R0)
-	WORD $0x6ea244a5 // ushl v5.4s, v5.4s, v2.4s
-	WORD $0x6ea244c6 // ushl v6.4s, v6.4s, v2.4s
-	WORD $0x4ea044a5 // sshl v5.4s, v5.4s, v0.4s
-	WORD $0x4ea044c6 // sshl v6.4s, v6.4s, v0.4s
+	VUMIN V0.B16, V9.B16, V9.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6e60b929 // neg v9.8h, v9.8h
+	WORD $0x6e60b94a // neg v10.8h, v10.8h
+	WORD $0x6e6944a5 // ushl v5.8h, v5.8h, v9.8h
+	WORD $0x6e6a44c6 // ushl v6.8h, v6.8h, v10.8h
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6e6d442d // ushl v13.8h, v1.8h, v13.8h
+	WORD $0x6e6e442e // ushl v14.8h, v1.8h, v14.8h
+	WORD $0x4e6d1ca5 // bic v5.16b, v5.16b, v13.16b
+	WORD $0x4e6e1cc6 // bic v6.16b, v6.16b, v14.16b
 	FSTPQ (F5, F6), 32(R0)
 	ADD $64, R1
+	ADD $128, R2
+	ADD $128, R3
 	ADD $64, R0
-	SUBS $4, R2
-	BGE vectors
+	SUBS $4, R4
+	BGE many
 
 rest:
-	ADDS $4, R2
+	ADDS $4, R4
 	BEQ tail
 
-vector:
+few:
+	// 8 lanes a turn.
 	FMOVQ (R1), F3
-	WORD $0x6ea24463 // ushl v3.4s, v3.4s, v2.4s
-	WORD $0x4ea04463 // sshl v3.4s, v3.4s, v0.4s
+	FLDPQ (R2), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FLDPQ (R3), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x6e644463 // ushl v3.8h, v3.8h, v4.8h
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e654425 // ushl v5.8h, v1.8h, v5.8h
+	WORD $0x4e651c63 // bic v3.16b, v3.16b, v5.16b
 	FMOVQ F3, (R0)
 	ADD $16, R1
+	ADD $32, R2
+	ADD $32, R3
 	ADD $16, R0
-	SUBS $1, R2
-	BNE vector
+	SUBS $1, R4
+	BNE few
 
 tail:
-	FMOVQ F1, -16(R4)
+	FMOVQ F2, -16(R6)
 	RET
 
 short:
-	CBZ R2, return
-	CMP $2, R2
+	// Fewer than 8 lanes.
+	CBZ R4, return
+	CMP $4, R4
+	BLT short2
+	FMOVD (R1), F2
+	FMOVQ (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	FMOVQ (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e634423 // ushl v3.8h, v1.8h, v3.8h
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4<<1, R1, R5
+	FMOVD -8(R5), F3
+	ADD R4<<2, R2, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x6e644463 // ushl v3.8h, v3.8h, v4.8h
+	ADD R4<<2, R3, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e644424 // ushl v4.8h, v1.8h, v4.8h
+	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
+	ADD R4<<1, R0, R6
+	FMOVD F3, -8(R6)
+	FMOVD F2, (R0)
+	RET
+
+short2:
+	CMP $2, R4
 	BLT short1
-	FMOVD (R1), F1
-	WORD $0x6ea24421 // ushl v1.4s, v1.4s, v2.4s
-	WORD $0x4ea04421 // sshl v1.4s, v1.4s, v0.4s
-	ADD R2<<2, R1, R3
-	FMOVD -8(R3), F3
-	WORD $0x6ea24463 // ushl v3.4s, v3.4s, v2.4s
-	WORD $0x4ea04463 // sshl v3.4s, v3.4s, v0.4s
-	ADD R2<<2, R0, R4
-	FMOVD F3, -8(R4)
-	FMOVD F1, (R0)
+	FMOVS (R1), F2
+	FMOVD (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	FMOVD (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e634423 // ushl v3.8h, v1.8h, v3.8h
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	ADD R4<<1, R1, R5
+	FMOVS -4(R5), F3
+	ADD R4<<2, R2, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x6e644463 // ushl v3.8h, v3.8h, v4.8h
+	ADD R4<<2, R3, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e644424 // ushl v4.8h, v1.8h, v4.8h
+	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
+	ADD R4<<1, R0, R6
+	FMOVS F3, -4(R6)
+	FMOVS F2, (R0)
 	RET
 
 short1:
-	FMOVS (R1), F1
-	WORD $0x6ea24421 // ushl v1.4s, v1.4s, v2.4s
-	WORD $0x4ea04421 // sshl v1.4s, v1.4s, v0.4s
-	FMOVS F1, (R0)
-	RET
-
-return:
-	RET
-
-// func extractSigned64NEON(dst, src unsafe.Pointer, n int, pos, width uint32)
-TEXT ·extractSigned64NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD $0x40, R3
-	VDUP R3, V0.D2
-	MOVWU pos+24(FP), R3
-	AND $0xff, R3
-	VDUP R3, V1.D2
-	MOVD $0x7f, R3
-	VDUP R3, V2.D2
-	VUMIN V2.B16, V1.B16, V1.B16
-	MOVWU width+28(FP), R3
-	AND $0xff, R3
-	VDUP R3, V3.D2
-	VUMIN V2.B16, V3.B16, V3.B16
-	VADD V3.D2, V1.D2, V2.D2
-	WORD $0x6ee22c00 // uqsub v0.2d, v0.2d, v2.2d
-	MOVD $0x1, R3
-	VDUP R3, V2.D2
-	WORD $0x6ee32c42 // uqsub v2.2d, v2.2d, v3.2d
-	MOVD $0x6, R3
-	VDUP R3, V3.D2
-	WORD $0x6ee34442 // ushl v2.2d, v2.2d, v3.2d
-	VORR V2.B16, V0.B16, V2.B16
-	VADD V1.D2, V0.D2, V0.D2
-	WORD $0x6ee0b800 // neg v0.2d, v0.2d
-	CMP $2, R2
-	BLT short
-	ADD R2<<3, R1, R3
-	FMOVQ -16(R3), F1
-	WORD $0x6ee24421 // ushl v1.2d, v1.2d, v2.2d
-	WORD $0x4ee04421 // sshl v1.2d, v1.2d, v0.2d
-	ADD R2<<3, R0, R4
-	// The whole vectors before the last lane.
-	SUB $1, R2
-	LSR $1, R2
-	SUBS $4, R2
-	BLT rest
-	PCALIGN $32
-
-vectors:
-	FLDPQ (R1), (F3, F4)
-	FLDPQ 32(R1), (F5, F6)
-	WORD $0x6ee24463 // ushl v3.2d, v3.2d, v2.2d
-	WORD $0x6ee24484 // ushl v4.2d, v4.2d, v2.2d
-	WORD $0x4ee04463 // sshl v3.2d, v3.2d, v0.2d
-	WORD $0x4ee04484 // sshl v4.2d, v4.2d, v0.2d
-	FSTPQ (F3, F4), (R0)
-	WORD $0x6ee244a5 // ushl v5.2d, v5.2d, v2.2d
-	WORD $0x6ee244c6 // ushl v6.2d, v6.2d, v2.2d
-	WORD $0x4ee044a5 // sshl v5.2d, v5.2d, v0.2d
-	WORD $0x4ee044c6 // sshl v6.2d, v6.2d, v0.2d
-	FSTPQ (F5, F6), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE vectors
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-vector:
-	FMOVQ (R1), F3
-	WORD $0x6ee24463 // ushl v3.2d, v3.2d, v2.2d
-	WORD $0x4ee04463 // sshl v3.2d, v3.2d, v0.2d
-	FMOVQ F3, (R0)
-	ADD $16, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE vector
-
-tail:
-	FMOVQ F1, -16(R4)
-	RET
-
-short:
-	CBZ R2, return
-	FMOVD (R1), F1
-	WORD $0x6ee24421 // ushl v1.2d, v1.2d, v2.2d
-	WORD $0x4ee04421 // sshl v1.2d, v1.2d, v0.2d
-	FMOVD F1, (R0)
-	RET
+	MOVHU (R1), R5
+	FMOVS R5, F2
+	FMOVS (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	FMOVS (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e634423 // ushl v3.8h, v1.8h, v3.8h
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	FMOVS F2, R5
+	MOVH R5, (R0)
 
 return:
 	RET
@@ -1244,14 +1795,15 @@ TEXT ·extractEachUnsigned32NEON(SB), NOSPLIT, $0-40
 	WORD $0x6ea34423 // ushl v3.4s, v1.4s, v3.4s
 	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
 	ADD R4<<2, R0, R6
-	// The whole vectors before the last lane.
+	// The turns of 4 lanes before the last lane.
 	SUB $1, R4
 	LSR $2, R4
 	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 16 lanes a turn.
 	FLDPQ (R1), (F3, F4)
 	FLDPQ 32(R1), (F5, F6)
 	FLDPQ (R2), (F7, F8)
@@ -1289,13 +1841,14 @@ vectors:
 	ADD $64, R3
 	ADD $64, R0
 	SUBS $4, R4
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R4
 	BEQ tail
 
-vector:
+few:
+	// 4 lanes a turn.
 	FMOVQ (R1), F3
 	FMOVQ (R2), F4
 	FMOVQ (R3), F5
@@ -1311,13 +1864,14 @@ vector:
 	ADD $16, R3
 	ADD $16, R0
 	SUBS $1, R4
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F2, -16(R6)
 	RET
 
 short:
+	// Fewer than 4 lanes.
 	CBZ R4, return
 	CMP $2, R4
 	BLT short1
@@ -1358,7 +1912,6 @@ short1:
 	WORD $0x6ea34423 // ushl v3.4s, v1.4s, v3.4s
 	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
 	FMOVS F2, (R0)
-	RET
 
 return:
 	RET
@@ -1393,14 +1946,15 @@ TEXT ·extractEachUnsigned64NEON(SB), NOSPLIT, $0-40
 	WORD $0x6ee44444 // ushl v4.2d, v2.2d, v4.2d
 	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
 	ADD R4<<3, R0, R6
-	// The whole vectors before the last lane.
+	// The turns of 2 lanes before the last lane.
 	SUB $1, R4
 	LSR $1, R4
 	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 8 lanes a turn.
 	FLDPQ (R1), (F4, F5)
 	FLDPQ 32(R1), (F6, F7)
 	FLDPQ (R2), (F8, F9)
@@ -1440,13 +1994,14 @@ vectors:
 	ADD $32, R3
 	ADD $64, R0
 	SUBS $4, R4
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R4
 	BEQ tail
 
-vector:
+few:
+	// 2 lanes a turn.
 	FMOVQ (R1), F4
 	FMOVD (R2), F5
 	FMOVD (R3), F6
@@ -1464,13 +2019,14 @@ vector:
 	ADD $8, R3
 	ADD $16, R0
 	SUBS $1, R4
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F3, -16(R6)
 	RET
 
 short:
+	// Fewer than 2 lanes.
 	CBZ R4, return
 	FMOVD (R1), F3
 	FMOVS (R2), F4
@@ -1484,7 +2040,549 @@ short:
 	WORD $0x6ee44444 // ushl v4.2d, v2.2d, v4.2d
 	WORD $0x4e641c63 // bic v3.16b, v3.16b, v4.16b
 	FMOVD F3, (R0)
+
+return:
 	RET
+
+// func extractEachSigned8NEON(dst, src, pos, width unsafe.Pointer, n int)
+TEXT ·extractEachSigned8NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD $0x7f, R5
+	VDUP R5, V0.B16
+	MOVD $0x8, R5
+	VDUP R5, V1.B16
+	CMP $16, R4
+	BLT short
+	ADD R4, R1, R5
+	FMOVQ -16(R5), F2
+	ADD R4<<2, R2, R5
+	FLDPQ -64(R5), (F3, F4)
+	FLDPQ -32(R5), (F5, F6)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	ADD R4<<2, R3, R5
+	FLDPQ -64(R5), (F3, F5)
+	FLDPQ -32(R5), (F6, F4)
+	VUZP1 V5.H8, V3.H8, V3.H8
+	VUZP1 V4.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e232c23 // uqsub v3.16b, v1.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	ADD R4, R0, R6
+	// The turns of 16 lanes before the last lane.
+	SUB $1, R4
+	LSR $4, R4
+	SUBS $4, R4
+	BLT rest
+	PCALIGN $32
+
+many:
+	// 64 lanes a turn.
+	FLDPQ (R1), (F3, F6)
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ (R2), (F7, F8)
+	FLDPQ 32(R2), (F9, F10)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V7.B16, V7.B16
+	FLDPQ 64(R2), (F9, F10)
+	FLDPQ 96(R2), (F8, F11)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V9.B16, V9.B16
+	FLDPQ 128(R2), (F8, F11)
+	FLDPQ 160(R2), (F10, F12)
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V8.B16, V8.B16
+	FLDPQ 192(R2), (F10, F12)
+	FLDPQ 224(R2), (F11, F13)
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V10.B16, V10.B16
+	FLDPQ (R3), (F11, F13)
+	FLDPQ 32(R3), (F12, F14)
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V12.B16, V11.B16, V11.B16
+	FLDPQ 64(R3), (F12, F14)
+	FLDPQ 96(R3), (F13, F15)
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V13.B16, V12.B16, V12.B16
+	FLDPQ 128(R3), (F13, F15)
+	FLDPQ 160(R3), (F14, F16)
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V14.B16, V13.B16, V13.B16
+	FLDPQ 192(R3), (F14, F16)
+	FLDPQ 224(R3), (F15, F17)
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V17.H8, V15.H8, V15.H8
+	VUZP1 V15.B16, V14.B16, V14.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x6e20b929 // neg v9.16b, v9.16b
+	WORD $0x4e274463 // sshl v3.16b, v3.16b, v7.16b
+	WORD $0x4e2944c6 // sshl v6.16b, v6.16b, v9.16b
+	VUMIN V0.B16, V11.B16, V11.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6e2b2c2b // uqsub v11.16b, v1.16b, v11.16b
+	WORD $0x6e2c2c2c // uqsub v12.16b, v1.16b, v12.16b
+	WORD $0x6e2b4463 // ushl v3.16b, v3.16b, v11.16b
+	WORD $0x6e2c44c6 // ushl v6.16b, v6.16b, v12.16b
+	WORD $0x6e20b96b // neg v11.16b, v11.16b
+	WORD $0x6e20b98c // neg v12.16b, v12.16b
+	WORD $0x4e2b4463 // sshl v3.16b, v3.16b, v11.16b
+	WORD $0x4e2c44c6 // sshl v6.16b, v6.16b, v12.16b
+	FSTPQ (F3, F6), (R0)
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6e20b908 // neg v8.16b, v8.16b
+	WORD $0x6e20b94a // neg v10.16b, v10.16b
+	WORD $0x4e284484 // sshl v4.16b, v4.16b, v8.16b
+	WORD $0x4e2a44a5 // sshl v5.16b, v5.16b, v10.16b
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6e2d2c2d // uqsub v13.16b, v1.16b, v13.16b
+	WORD $0x6e2e2c2e // uqsub v14.16b, v1.16b, v14.16b
+	WORD $0x6e2d4484 // ushl v4.16b, v4.16b, v13.16b
+	WORD $0x6e2e44a5 // ushl v5.16b, v5.16b, v14.16b
+	WORD $0x6e20b9ad // neg v13.16b, v13.16b
+	WORD $0x6e20b9ce // neg v14.16b, v14.16b
+	WORD $0x4e2d4484 // sshl v4.16b, v4.16b, v13.16b
+	WORD $0x4e2e44a5 // sshl v5.16b, v5.16b, v14.16b
+	FSTPQ (F4, F5), 32(R0)
+	ADD $64, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $64, R0
+	SUBS $4, R4
+	BGE many
+
+rest:
+	ADDS $4, R4
+	BEQ tail
+
+few:
+	// 16 lanes a turn.
+	FMOVQ (R1), F3
+	FLDPQ (R2), (F6, F4)
+	FLDPQ 32(R2), (F5, F7)
+	VUZP1 V4.H8, V6.H8, V6.H8
+	VUZP1 V7.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V6.B16, V6.B16
+	FLDPQ (R3), (F5, F7)
+	FLDPQ 32(R3), (F4, F8)
+	VUZP1 V7.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V5.B16, V5.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x4e264463 // sshl v3.16b, v3.16b, v6.16b
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e252c25 // uqsub v5.16b, v1.16b, v5.16b
+	WORD $0x6e254463 // ushl v3.16b, v3.16b, v5.16b
+	WORD $0x6e20b8a5 // neg v5.16b, v5.16b
+	WORD $0x4e254463 // sshl v3.16b, v3.16b, v5.16b
+	FMOVQ F3, (R0)
+	ADD $16, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $16, R0
+	SUBS $1, R4
+	BNE few
+
+tail:
+	FMOVQ F2, -16(R6)
+	RET
+
+short:
+	// Fewer than 16 lanes.
+	CBZ R4, return
+	CMP $8, R4
+	BLT short4
+	FMOVD (R1), F2
+	FLDPQ (R2), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	FLDPQ (R3), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e232c23 // uqsub v3.16b, v1.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	ADD R4, R1, R5
+	FMOVD -8(R5), F3
+	ADD R4<<2, R2, R5
+	FLDPQ -32(R5), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x4e244463 // sshl v3.16b, v3.16b, v4.16b
+	ADD R4<<2, R3, R5
+	FLDPQ -32(R5), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e242c24 // uqsub v4.16b, v1.16b, v4.16b
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x4e244463 // sshl v3.16b, v3.16b, v4.16b
+	ADD R4, R0, R6
+	FMOVD F3, -8(R6)
+	FMOVD F2, (R0)
+	RET
+
+short4:
+	CMP $4, R4
+	BLT short2
+	FMOVS (R1), F2
+	FMOVQ (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	FMOVQ (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e232c23 // uqsub v3.16b, v1.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	ADD R4, R1, R5
+	FMOVS -4(R5), F3
+	ADD R4<<2, R2, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x4e244463 // sshl v3.16b, v3.16b, v4.16b
+	ADD R4<<2, R3, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e242c24 // uqsub v4.16b, v1.16b, v4.16b
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x4e244463 // sshl v3.16b, v3.16b, v4.16b
+	ADD R4, R0, R6
+	FMOVS F3, -4(R6)
+	FMOVS F2, (R0)
+	RET
+
+short2:
+	CMP $2, R4
+	BLT short1
+	MOVHU (R1), R5
+	FMOVS R5, F2
+	FMOVD (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	FMOVD (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e232c23 // uqsub v3.16b, v1.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	ADD R4, R1, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F3
+	ADD R4<<2, R2, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x4e244463 // sshl v3.16b, v3.16b, v4.16b
+	ADD R4<<2, R3, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e242c24 // uqsub v4.16b, v1.16b, v4.16b
+	WORD $0x6e244463 // ushl v3.16b, v3.16b, v4.16b
+	WORD $0x6e20b884 // neg v4.16b, v4.16b
+	WORD $0x4e244463 // sshl v3.16b, v3.16b, v4.16b
+	ADD R4, R0, R6
+	FMOVS F3, R5
+	MOVH R5, -2(R6)
+	FMOVS F2, R5
+	MOVH R5, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R5
+	FMOVS R5, F2
+	FMOVS (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	FMOVS (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e232c23 // uqsub v3.16b, v1.16b, v3.16b
+	WORD $0x6e234442 // ushl v2.16b, v2.16b, v3.16b
+	WORD $0x6e20b863 // neg v3.16b, v3.16b
+	WORD $0x4e234442 // sshl v2.16b, v2.16b, v3.16b
+	FMOVS F2, R5
+	MOVB R5, (R0)
+
+return:
+	RET
+
+// func extractEachSigned16NEON(dst, src, pos, width unsafe.Pointer, n int)
+TEXT ·extractEachSigned16NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD $0x7f, R5
+	VDUP R5, V0.H8
+	MOVD $0x10, R5
+	VDUP R5, V1.H8
+	CMP $8, R4
+	BLT short
+	ADD R4<<1, R1, R5
+	FMOVQ -16(R5), F2
+	ADD R4<<2, R2, R5
+	FLDPQ -32(R5), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	ADD R4<<2, R3, R5
+	FLDPQ -32(R5), (F3, F4)
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e632c23 // uqsub v3.8h, v1.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	ADD R4<<1, R0, R6
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R4
+	LSR $3, R4
+	SUBS $4, R4
+	BLT rest
+	PCALIGN $32
+
+many:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F3, F4)
+	FLDPQ 32(R1), (F5, F6)
+	FLDPQ (R2), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ 32(R2), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 64(R2), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	FLDPQ 96(R2), (F10, F11)
+	VUZP1 V11.H8, V10.H8, V10.H8
+	FLDPQ (R3), (F11, F12)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	FLDPQ 32(R3), (F12, F13)
+	VUZP1 V13.H8, V12.H8, V12.H8
+	FLDPQ 64(R3), (F13, F14)
+	VUZP1 V14.H8, V13.H8, V13.H8
+	FLDPQ 96(R3), (F14, F15)
+	VUZP1 V15.H8, V14.H8, V14.H8
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V8.B16, V8.B16
+	WORD $0x6e60b8e7 // neg v7.8h, v7.8h
+	WORD $0x6e60b908 // neg v8.8h, v8.8h
+	WORD $0x4e674463 // sshl v3.8h, v3.8h, v7.8h
+	WORD $0x4e684484 // sshl v4.8h, v4.8h, v8.8h
+	VUMIN V0.B16, V11.B16, V11.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6e6b2c2b // uqsub v11.8h, v1.8h, v11.8h
+	WORD $0x6e6c2c2c // uqsub v12.8h, v1.8h, v12.8h
+	WORD $0x6e6b4463 // ushl v3.8h, v3.8h, v11.8h
+	WORD $0x6e6c4484 // ushl v4.8h, v4.8h, v12.8h
+	WORD $0x6e60b96b // neg v11.8h, v11.8h
+	WORD $0x6e60b98c // neg v12.8h, v12.8h
+	WORD $0x4e6b4463 // sshl v3.8h, v3.8h, v11.8h
+	WORD $0x4e6c4484 // sshl v4.8h, v4.8h, v12.8h
+	FSTPQ (F3, F4), (R0)
+	VUMIN V0.B16, V9.B16, V9.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6e60b929 // neg v9.8h, v9.8h
+	WORD $0x6e60b94a // neg v10.8h, v10.8h
+	WORD $0x4e6944a5 // sshl v5.8h, v5.8h, v9.8h
+	WORD $0x4e6a44c6 // sshl v6.8h, v6.8h, v10.8h
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6e6d2c2d // uqsub v13.8h, v1.8h, v13.8h
+	WORD $0x6e6e2c2e // uqsub v14.8h, v1.8h, v14.8h
+	WORD $0x6e6d44a5 // ushl v5.8h, v5.8h, v13.8h
+	WORD $0x6e6e44c6 // ushl v6.8h, v6.8h, v14.8h
+	WORD $0x6e60b9ad // neg v13.8h, v13.8h
+	WORD $0x6e60b9ce // neg v14.8h, v14.8h
+	WORD $0x4e6d44a5 // sshl v5.8h, v5.8h, v13.8h
+	WORD $0x4e6e44c6 // sshl v6.8h, v6.8h, v14.8h
+	FSTPQ (F5, F6), 32(R0)
+	ADD $64, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $64, R0
+	SUBS $4, R4
+	BGE many
+
+rest:
+	ADDS $4, R4
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FMOVQ (R1), F3
+	FLDPQ (R2), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FLDPQ (R3), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x4e644463 // sshl v3.8h, v3.8h, v4.8h
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e652c25 // uqsub v5.8h, v1.8h, v5.8h
+	WORD $0x6e654463 // ushl v3.8h, v3.8h, v5.8h
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x4e654463 // sshl v3.8h, v3.8h, v5.8h
+	FMOVQ F3, (R0)
+	ADD $16, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $16, R0
+	SUBS $1, R4
+	BNE few
+
+tail:
+	FMOVQ F2, -16(R6)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R4, return
+	CMP $4, R4
+	BLT short2
+	FMOVD (R1), F2
+	FMOVQ (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	FMOVQ (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e632c23 // uqsub v3.8h, v1.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	ADD R4<<1, R1, R5
+	FMOVD -8(R5), F3
+	ADD R4<<2, R2, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x4e644463 // sshl v3.8h, v3.8h, v4.8h
+	ADD R4<<2, R3, R5
+	FMOVQ -16(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e642c24 // uqsub v4.8h, v1.8h, v4.8h
+	WORD $0x6e644463 // ushl v3.8h, v3.8h, v4.8h
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x4e644463 // sshl v3.8h, v3.8h, v4.8h
+	ADD R4<<1, R0, R6
+	FMOVD F3, -8(R6)
+	FMOVD F2, (R0)
+	RET
+
+short2:
+	CMP $2, R4
+	BLT short1
+	FMOVS (R1), F2
+	FMOVD (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	FMOVD (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e632c23 // uqsub v3.8h, v1.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	ADD R4<<1, R1, R5
+	FMOVS -4(R5), F3
+	ADD R4<<2, R2, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x4e644463 // sshl v3.8h, v3.8h, v4.8h
+	ADD R4<<2, R3, R5
+	FMOVD -8(R5), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUMIN V0.B16, V4.B16, V4.B16
+	WORD $0x6e642c24 // uqsub v4.8h, v1.8h, v4.8h
+	WORD $0x6e644463 // ushl v3.8h, v3.8h, v4.8h
+	WORD $0x6e60b884 // neg v4.8h, v4.8h
+	WORD $0x4e644463 // sshl v3.8h, v3.8h, v4.8h
+	ADD R4<<1, R0, R6
+	FMOVS F3, -4(R6)
+	FMOVS F2, (R0)
+	RET
+
+short1:
+	MOVHU (R1), R5
+	FMOVS R5, F2
+	FMOVS (R2), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	FMOVS (R3), F3
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUMIN V0.B16, V3.B16, V3.B16
+	WORD $0x6e632c23 // uqsub v3.8h, v1.8h, v3.8h
+	WORD $0x6e634442 // ushl v2.8h, v2.8h, v3.8h
+	WORD $0x6e60b863 // neg v3.8h, v3.8h
+	WORD $0x4e634442 // sshl v2.8h, v2.8h, v3.8h
+	FMOVS F2, R5
+	MOVH R5, (R0)
 
 return:
 	RET
@@ -1517,14 +2615,15 @@ TEXT ·extractEachSigned32NEON(SB), NOSPLIT, $0-40
 	WORD $0x6ea0b863 // neg v3.4s, v3.4s
 	WORD $0x4ea34442 // sshl v2.4s, v2.4s, v3.4s
 	ADD R4<<2, R0, R6
-	// The whole vectors before the last lane.
+	// The turns of 4 lanes before the last lane.
 	SUB $1, R4
 	LSR $2, R4
 	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 16 lanes a turn.
 	FLDPQ (R1), (F3, F4)
 	FLDPQ 32(R1), (F5, F6)
 	FLDPQ (R2), (F7, F8)
@@ -1570,13 +2669,14 @@ vectors:
 	ADD $64, R3
 	ADD $64, R0
 	SUBS $4, R4
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R4
 	BEQ tail
 
-vector:
+few:
+	// 4 lanes a turn.
 	FMOVQ (R1), F3
 	FMOVQ (R2), F4
 	FMOVQ (R3), F5
@@ -1594,13 +2694,14 @@ vector:
 	ADD $16, R3
 	ADD $16, R0
 	SUBS $1, R4
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F2, -16(R6)
 	RET
 
 short:
+	// Fewer than 4 lanes.
 	CBZ R4, return
 	CMP $2, R4
 	BLT short1
@@ -1647,7 +2748,6 @@ short1:
 	WORD $0x6ea0b863 // neg v3.4s, v3.4s
 	WORD $0x4ea34442 // sshl v2.4s, v2.4s, v3.4s
 	FMOVS F2, (R0)
-	RET
 
 return:
 	RET
@@ -1684,14 +2784,15 @@ TEXT ·extractEachSigned64NEON(SB), NOSPLIT, $0-40
 	WORD $0x6ee0b884 // neg v4.2d, v4.2d
 	WORD $0x4ee44463 // sshl v3.2d, v3.2d, v4.2d
 	ADD R4<<3, R0, R6
-	// The whole vectors before the last lane.
+	// The turns of 2 lanes before the last lane.
 	SUB $1, R4
 	LSR $1, R4
 	SUBS $4, R4
 	BLT rest
 	PCALIGN $32
 
-vectors:
+many:
+	// 8 lanes a turn.
 	FLDPQ (R1), (F4, F5)
 	FLDPQ 32(R1), (F6, F7)
 	FLDPQ (R2), (F8, F9)
@@ -1739,13 +2840,14 @@ vectors:
 	ADD $32, R3
 	ADD $64, R0
 	SUBS $4, R4
-	BGE vectors
+	BGE many
 
 rest:
 	ADDS $4, R4
 	BEQ tail
 
-vector:
+few:
+	// 2 lanes a turn.
 	FMOVQ (R1), F4
 	FMOVD (R2), F5
 	FMOVD (R3), F6
@@ -1765,13 +2867,14 @@ vector:
 	ADD $8, R3
 	ADD $16, R0
 	SUBS $1, R4
-	BNE vector
+	BNE few
 
 tail:
 	FMOVQ F3, -16(R6)
 	RET
 
 short:
+	// Fewer than 2 lanes.
 	CBZ R4, return
 	FMOVD (R1), F3
 	FMOVS (R2), F4
@@ -1787,536 +2890,8471 @@ short:
 	WORD $0x6ee0b884 // neg v4.2d, v4.2d
 	WORD $0x4ee44463 // sshl v3.2d, v3.2d, v4.2d
 	FMOVD F3, (R0)
-	RET
 
 return:
 	RET
 
-// func pack32NEON(dst, base, cols unsafe.Pointer, k, lo, hi int)
-TEXT ·pack32NEON(SB), NOSPLIT, $0-48
+// func extract8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extract8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
-	MOVD base+8(FP), R1
-	MOVD cols+16(FP), R2
-	MOVD k+24(FP), R3
-	MOVD lo+32(FP), R4
-	MOVD hi+40(FP), R5
-	MOVD $0x7f, R6
-	VDUP R6, V0.S4
-	SUB R4, R5
-	LSL $2, R4
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.D2
+	CMP $16, R2
+	BLT short
+	ADD R2, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R0, R4
+	// The turns of 16 lanes before the last lane.
+	SUB $1, R2
+	LSR $4, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
 
-tile32:
-	CMP $32, R5
-	BLT smaller32
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V8.B16, V8.B16, V8.B16
-	CBZ R1, start32
-	ADD R4, R1, R6
-	FLDPQ (R6), (F1, F2)
-	FLDPQ 32(R6), (F3, F4)
-	FLDPQ 64(R6), (F5, F6)
-	FLDPQ 96(R6), (F7, F8)
+unsigned:
+	// 64 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FSTPQ (F4, F5), (R0)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
 
-start32:
-	CBZ R3, packed32
-	MOVD R2, R7
-	MOVD R3, R8
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $7, R5
+	SUB $7, R5
+	VDUP R5, V4.B16
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
 
-column32:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V9.S4
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V10.S4
-	VUMIN V0.B16, V10.B16, V10.B16
-	FLDPQ (R9), (F11, F12)
-	FLDPQ 32(R9), (F13, F14)
-	FLDPQ 64(R9), (F15, F16)
-	FLDPQ 96(R9), (F17, F18)
-	WORD $0x6eaa456b // ushl v11.4s, v11.4s, v10.4s
-	WORD $0x6eaa458c // ushl v12.4s, v12.4s, v10.4s
-	WORD $0x6eaa45ad // ushl v13.4s, v13.4s, v10.4s
-	WORD $0x6eaa45ce // ushl v14.4s, v14.4s, v10.4s
-	WORD $0x6eaa45ef // ushl v15.4s, v15.4s, v10.4s
-	WORD $0x6eaa4610 // ushl v16.4s, v16.4s, v10.4s
-	WORD $0x6eaa4631 // ushl v17.4s, v17.4s, v10.4s
-	WORD $0x6eaa4652 // ushl v18.4s, v18.4s, v10.4s
-	VBIT V9.B16, V11.B16, V1.B16
-	VBIT V9.B16, V12.B16, V2.B16
-	VBIT V9.B16, V13.B16, V3.B16
-	VBIT V9.B16, V14.B16, V4.B16
-	VBIT V9.B16, V15.B16, V5.B16
-	VBIT V9.B16, V16.B16, V6.B16
-	VBIT V9.B16, V17.B16, V7.B16
-	VBIT V9.B16, V18.B16, V8.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column32
+lowest:
+	// 64 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x4e2444c6 // sshl v6.16b, v6.16b, v4.16b
+	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
+	FSTPQ (F6, F7), (R0)
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x4e244508 // sshl v8.16b, v8.16b, v4.16b
+	WORD $0x4e244529 // sshl v9.16b, v9.16b, v4.16b
+	FSTPQ (F8, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
 
-packed32:
-	ADD R4, R0, R6
-	FSTPQ (F1, F2), (R6)
-	FSTPQ (F3, F4), 32(R6)
-	FSTPQ (F5, F6), 64(R6)
-	FSTPQ (F7, F8), 96(R6)
-	ADD $128, R4
-	SUB $32, R5
-	B tile32
+moved:
+	// Below the field are zeros.
+	WORD $0x6e20b826 // neg v6.16b, v1.16b
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
 
-smaller32:
+many:
+	// 64 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
+	WORD $0x4e244508 // sshl v8.16b, v8.16b, v4.16b
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	WORD $0x4e244529 // sshl v9.16b, v9.16b, v4.16b
+	WORD $0x4e24454a // sshl v10.16b, v10.16b, v4.16b
+	VAND V6.B16, V9.B16, V9.B16
+	VAND V6.B16, V10.B16, V10.B16
+	FSTPQ (F9, F10), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
 
-tile16:
-	CMP $16, R5
-	BLT smaller16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	CBZ R1, start16
-	ADD R4, R1, R6
-	FLDPQ (R6), (F1, F2)
-	FLDPQ 32(R6), (F3, F4)
+rest:
+	ADDS $4, R2
+	BEQ tail
 
-start16:
-	CBZ R3, packed16
-	MOVD R2, R7
-	MOVD R3, R8
+few:
+	// 16 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
 
-column16:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V5.S4
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V6.S4
-	VUMIN V0.B16, V6.B16, V6.B16
-	FLDPQ (R9), (F7, F8)
-	FLDPQ 32(R9), (F9, F10)
-	WORD $0x6ea644e7 // ushl v7.4s, v7.4s, v6.4s
-	WORD $0x6ea64508 // ushl v8.4s, v8.4s, v6.4s
-	WORD $0x6ea64529 // ushl v9.4s, v9.4s, v6.4s
-	WORD $0x6ea6454a // ushl v10.4s, v10.4s, v6.4s
-	VBIT V5.B16, V7.B16, V1.B16
-	VBIT V5.B16, V8.B16, V2.B16
-	VBIT V5.B16, V9.B16, V3.B16
-	VBIT V5.B16, V10.B16, V4.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column16
-
-packed16:
-	ADD R4, R0, R6
-	FSTPQ (F1, F2), (R6)
-	FSTPQ (F3, F4), 32(R6)
-	ADD $64, R4
-	SUB $16, R5
-
-smaller16:
-
-tile8:
-	CMP $8, R5
-	BLT smaller8
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	CBZ R1, start8
-	ADD R4, R1, R6
-	FLDPQ (R6), (F1, F2)
-
-start8:
-	CBZ R3, packed8
-	MOVD R2, R7
-	MOVD R3, R8
-
-column8:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V3.S4
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V4.S4
-	VUMIN V0.B16, V4.B16, V4.B16
-	FLDPQ (R9), (F5, F6)
-	WORD $0x6ea444a5 // ushl v5.4s, v5.4s, v4.4s
-	WORD $0x6ea444c6 // ushl v6.4s, v6.4s, v4.4s
-	VBIT V3.B16, V5.B16, V1.B16
-	VBIT V3.B16, V6.B16, V2.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column8
-
-packed8:
-	ADD R4, R0, R6
-	FSTPQ (F1, F2), (R6)
-	ADD $32, R4
-	SUB $8, R5
-
-smaller8:
-
-tile4:
-	CMP $4, R5
-	BLT smaller4
-	VEOR V1.B16, V1.B16, V1.B16
-	CBZ R1, start4
-	ADD R4, R1, R6
-	FMOVQ (R6), F1
-
-start4:
-	CBZ R3, packed4
-	MOVD R2, R7
-	MOVD R3, R8
-
-column4:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V2.S4
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V3.S4
-	VUMIN V0.B16, V3.B16, V3.B16
-	FMOVQ (R9), F4
-	WORD $0x6ea34484 // ushl v4.4s, v4.4s, v3.4s
-	VBIT V2.B16, V4.B16, V1.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column4
-
-packed4:
-	ADD R4, R0, R6
-	FMOVQ F1, (R6)
-	ADD $16, R4
-	SUB $4, R5
-
-smaller4:
-
-tile2:
-	CMP $2, R5
-	BLT smaller2
-	VEOR V1.B16, V1.B16, V1.B16
-	CBZ R1, start2
-	ADD R4, R1, R6
-	FMOVD (R6), F1
-
-start2:
-	CBZ R3, packed2
-	MOVD R2, R7
-	MOVD R3, R8
-
-column2:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V2.S4
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V3.S4
-	VUMIN V0.B16, V3.B16, V3.B16
-	FMOVD (R9), F4
-	WORD $0x6ea34484 // ushl v4.4s, v4.4s, v3.4s
-	VBIT V2.B16, V4.B16, V1.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column2
-
-packed2:
-	ADD R4, R0, R6
-	FMOVD F1, (R6)
-	ADD $8, R4
-	SUB $2, R5
-
-smaller2:
-
-tile1:
-	CMP $1, R5
-	BLT smaller1
-	VEOR V1.B16, V1.B16, V1.B16
-	CBZ R1, start1
-	ADD R4, R1, R6
-	FMOVS (R6), F1
-
-start1:
-	CBZ R3, packed1
-	MOVD R2, R7
-	MOVD R3, R8
-
-column1:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V2.S4
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V3.S4
-	VUMIN V0.B16, V3.B16, V3.B16
-	FMOVS (R9), F4
-	WORD $0x6ea34484 // ushl v4.4s, v4.4s, v3.4s
-	VBIT V2.B16, V4.B16, V1.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column1
-
-packed1:
-	ADD R4, R0, R6
-	FMOVS F1, (R6)
-	ADD $4, R4
-	SUB $1, R5
-
-smaller1:
+tail:
+	FMOVQ F3, -16(R4)
 	RET
 
-// func pack64NEON(dst, base, cols unsafe.Pointer, k, lo, hi int)
-TEXT ·pack64NEON(SB), NOSPLIT, $0-48
+short:
+	// Fewer than 16 lanes.
+	CBZ R2, return
+	CMP $8, R2
+	BLT short4
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R1, R3
+	FMOVD -8(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVD F4, -8(R4)
+	FMOVD F3, (R0)
+	RET
+
+short4:
+	CMP $4, R2
+	BLT short2
+	FMOVS (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R1, R3
+	FMOVS -4(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	MOVHU (R1), R3
+	FMOVS R3, F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R1, R3
+	MOVHU -2(R3), R3
+	FMOVS R3, F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, R3
+	MOVH R3, -2(R4)
+	FMOVS F3, R3
+	MOVH R3, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R3
+	FMOVS R3, F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	FMOVS F3, R3
+	MOVB R3, (R0)
+
+return:
+	RET
+
+// func extract16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extract16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
-	MOVD base+8(FP), R1
-	MOVD cols+16(FP), R2
-	MOVD k+24(FP), R3
-	MOVD lo+32(FP), R4
-	MOVD hi+40(FP), R5
-	MOVD $0x7f, R6
-	VDUP R6, V0.D2
-	SUB R4, R5
-	LSL $3, R4
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.D2
+	CMP $8, R2
+	BLT short
+	ADD R2<<1, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<1, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
 
-tile16:
-	CMP $16, R5
-	BLT smaller16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V8.B16, V8.B16, V8.B16
-	CBZ R1, start16
-	ADD R4, R1, R6
-	FLDPQ (R6), (F1, F2)
-	FLDPQ 32(R6), (F3, F4)
-	FLDPQ 64(R6), (F5, F6)
-	FLDPQ 96(R6), (F7, F8)
+unsigned:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FSTPQ (F4, F5), (R0)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
 
-start16:
-	CBZ R3, packed16
-	MOVD R2, R7
-	MOVD R3, R8
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $15, R5
+	SUB $15, R5
+	VDUP R5, V4.H8
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
 
-column16:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V9.D2
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V10.D2
-	VUMIN V0.B16, V10.B16, V10.B16
-	FLDPQ (R9), (F11, F12)
-	FLDPQ 32(R9), (F13, F14)
-	FLDPQ 64(R9), (F15, F16)
-	FLDPQ 96(R9), (F17, F18)
+lowest:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x4e6444c6 // sshl v6.8h, v6.8h, v4.8h
+	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
+	FSTPQ (F6, F7), (R0)
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x4e644508 // sshl v8.8h, v8.8h, v4.8h
+	WORD $0x4e644529 // sshl v9.8h, v9.8h, v4.8h
+	FSTPQ (F8, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6e60b826 // neg v6.8h, v1.8h
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
+	WORD $0x4e644508 // sshl v8.8h, v8.8h, v4.8h
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	WORD $0x4e644529 // sshl v9.8h, v9.8h, v4.8h
+	WORD $0x4e64454a // sshl v10.8h, v10.8h, v4.8h
+	VAND V6.B16, V9.B16, V9.B16
+	VAND V6.B16, V10.B16, V10.B16
+	FSTPQ (F9, F10), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVQ F3, -16(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<1, R1, R3
+	FMOVD -8(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	ADD R2<<1, R0, R4
+	FMOVD F4, -8(R4)
+	FMOVD F3, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	FMOVS (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<1, R1, R3
+	FMOVS -4(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	ADD R2<<1, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short1:
+	MOVHU (R1), R3
+	FMOVS R3, F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	FMOVS F3, R3
+	MOVH R3, (R0)
+
+return:
+	RET
+
+// func extract32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extract32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.D2
+	CMP $4, R2
+	BLT short
+	ADD R2<<2, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	ADD R2<<2, R0, R4
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R2
+	LSR $2, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FSTPQ (F4, F5), (R0)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $31, R5
+	SUB $31, R5
+	VDUP R5, V4.S4
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x4ea444c6 // sshl v6.4s, v6.4s, v4.4s
+	WORD $0x4ea444e7 // sshl v7.4s, v7.4s, v4.4s
+	FSTPQ (F6, F7), (R0)
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
+	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
+	FSTPQ (F8, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ea0b826 // neg v6.4s, v1.4s
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x4ea444e7 // sshl v7.4s, v7.4s, v4.4s
+	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
+	WORD $0x4ea4454a // sshl v10.4s, v10.4s, v4.4s
+	VAND V6.B16, V9.B16, V9.B16
+	VAND V6.B16, V10.B16, V10.B16
+	FSTPQ (F9, F10), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 4 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.S4, V4.S4, V4.S4
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVQ F3, -16(R4)
+	RET
+
+short:
+	// Fewer than 4 lanes.
+	CBZ R2, return
+	CMP $2, R2
+	BLT short1
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	ADD R2<<2, R1, R3
+	FMOVD -8(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.S4, V4.S4, V4.S4
+	ADD R2<<2, R0, R4
+	FMOVD F4, -8(R4)
+	FMOVD F3, (R0)
+	RET
+
+short1:
+	FMOVS (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	FMOVS F3, (R0)
+
+return:
+	RET
+
+// func extract64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extract64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.D2
+	CMP $2, R2
+	BLT short
+	ADD R2<<3, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.D2, V3.D2, V3.D2
+	ADD R2<<3, R0, R4
+	// The turns of 2 lanes before the last lane.
+	SUB $1, R2
+	LSR $1, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FSTPQ (F4, F5), (R0)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $63, R5
+	SUB $63, R5
+	VDUP R5, V4.D2
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x4ee444c6 // sshl v6.2d, v6.2d, v4.2d
+	WORD $0x4ee444e7 // sshl v7.2d, v7.2d, v4.2d
+	FSTPQ (F6, F7), (R0)
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x4ee44508 // sshl v8.2d, v8.2d, v4.2d
+	WORD $0x4ee44529 // sshl v9.2d, v9.2d, v4.2d
+	FSTPQ (F8, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ee0b826 // neg v6.2d, v1.2d
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x4ee444e7 // sshl v7.2d, v7.2d, v4.2d
+	WORD $0x4ee44508 // sshl v8.2d, v8.2d, v4.2d
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	WORD $0x4ee44529 // sshl v9.2d, v9.2d, v4.2d
+	WORD $0x4ee4454a // sshl v10.2d, v10.2d, v4.2d
+	VAND V6.B16, V9.B16, V9.B16
+	VAND V6.B16, V10.B16, V10.B16
+	FSTPQ (F9, F10), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 2 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.D2, V4.D2, V4.D2
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVQ F3, -16(R4)
+	RET
+
+short:
+	// Fewer than 2 lanes.
+	CBZ R2, return
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.D2, V3.D2, V3.D2
+	FMOVD F3, (R0)
+
+return:
+	RET
+
+// func unpack8To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack8To16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	VMOVI $0, V0.B16
+	MOVD shift+24(FP), R3
+	VDUP R3, V1.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V2.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V3.D2
+	CMP $8, R2
+	BLT short
+	ADD R2, R1, R3
+	FMOVD -8(R3), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R2<<1, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	MOVD mask+32(FP), R3
+	TST $0xff00ff00ff00ff00, R3
+	BNE wide
+	VDUP R3, V5.B16
+	PCALIGN $32
+
+unsigned:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V5.B16, V6.B16, V6.B16
+	VAND V5.B16, V7.B16, V7.B16
+	VZIP2 V0.B16, V6.B16, V8.B16
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP2 V0.B16, V7.B16, V9.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	FSTPQ (F6, F8), (R0)
+	FSTPQ (F7, F9), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+	PCALIGN $32
+
+wide:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	VZIP2 V0.B16, V6.B16, V8.B16
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP2 V0.B16, V7.B16, V9.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R0)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE wide
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $15, R5
+	SUB $15, R5
+	VDUP R5, V6.H8
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V7.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F8, F9)
+	VZIP2 V0.B16, V8.B16, V10.B16
+	VZIP1 V0.B16, V8.B16, V8.B16
+	VZIP2 V0.B16, V9.B16, V11.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x4e664508 // sshl v8.8h, v8.8h, v6.8h
+	WORD $0x4e66454a // sshl v10.8h, v10.8h, v6.8h
+	FSTPQ (F8, F10), (R0)
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4e664529 // sshl v9.8h, v9.8h, v6.8h
+	WORD $0x4e66456b // sshl v11.8h, v11.8h, v6.8h
+	FSTPQ (F9, F11), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6e60b848 // neg v8.8h, v2.8h
+	VORR V2.B16, V8.B16, V8.B16
+	PCALIGN $32
+
+many:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F9, F10)
+	VZIP2 V0.B16, V9.B16, V11.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.B16, V10.B16, V12.B16
+	VZIP1 V0.B16, V10.B16, V10.B16
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4e664529 // sshl v9.8h, v9.8h, v6.8h
+	WORD $0x4e66456b // sshl v11.8h, v11.8h, v6.8h
+	VAND V8.B16, V9.B16, V9.B16
+	VAND V8.B16, V11.B16, V11.B16
+	FSTPQ (F9, F11), (R0)
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
+	WORD $0x4e66454a // sshl v10.8h, v10.8h, v6.8h
+	WORD $0x4e66458c // sshl v12.8h, v12.8h, v6.8h
+	VAND V8.B16, V10.B16, V10.B16
+	VAND V8.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FMOVD (R1), F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	FMOVQ F5, (R0)
+	ADD $8, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVQ F4, -16(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FMOVS (R1), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R2, R1, R3
+	FMOVS -4(R3), F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R2<<1, R0, R4
+	FMOVD F5, -8(R4)
+	FMOVD F4, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	MOVHU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R2, R1, R3
+	MOVHU -2(R3), R3
+	FMOVS R3, F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R2<<1, R0, R4
+	FMOVS F5, -4(R4)
+	FMOVS F4, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	FMOVS F4, R3
+	MOVH R3, (R0)
+
+return:
+	RET
+
+// func unpack8To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack8To32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	VMOVI $0, V0.B16
+	MOVD shift+24(FP), R3
+	VDUP R3, V1.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V2.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V3.D2
+	CMP $8, R2
+	BLT short
+	ADD R2, R1, R3
+	FMOVD -8(R3), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP2 V0.H8, V4.H8, V5.H8
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R2<<2, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $2, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	MOVD mask+32(FP), R3
+	TST $0xffffff00ffffff00, R3
+	BNE wide
+	VDUP R3, V6.B16
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FMOVQ (R1), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V6.B16, V7.B16, V7.B16
+	VZIP2 V0.B16, V7.B16, V8.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.H8, V8.H8, V10.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	FSTPQ (F7, F9), (R0)
+	FSTPQ (F8, F10), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE unsigned
+	B rest
+	PCALIGN $32
+
+wide:
+	// 16 lanes a turn.
+	FMOVQ (R1), F7
+	VZIP2 V0.B16, V7.B16, V8.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.H8, V8.H8, V10.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R0)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	VAND V2.B16, V8.B16, V8.B16
+	VAND V2.B16, V10.B16, V10.B16
+	FSTPQ (F8, F10), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE wide
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $31, R5
+	SUB $31, R5
+	VDUP R5, V7.S4
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V8.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FMOVQ (R1), F9
+	VZIP2 V0.B16, V9.B16, V10.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x4ea74529 // sshl v9.4s, v9.4s, v7.4s
+	WORD $0x4ea7456b // sshl v11.4s, v11.4s, v7.4s
+	FSTPQ (F9, F11), (R0)
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ea7454a // sshl v10.4s, v10.4s, v7.4s
+	WORD $0x4ea7458c // sshl v12.4s, v12.4s, v7.4s
+	FSTPQ (F10, F12), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ea0b849 // neg v9.4s, v2.4s
+	VORR V2.B16, V9.B16, V9.B16
+	PCALIGN $32
+
+many:
+	// 16 lanes a turn.
+	FMOVQ (R1), F10
+	VZIP2 V0.B16, V10.B16, V11.B16
+	VZIP1 V0.B16, V10.B16, V10.B16
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.H8, V11.H8, V13.H8
+	VZIP1 V0.H8, V11.H8, V11.H8
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ea7454a // sshl v10.4s, v10.4s, v7.4s
+	WORD $0x4ea7458c // sshl v12.4s, v12.4s, v7.4s
+	VAND V9.B16, V10.B16, V10.B16
+	VAND V9.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), (R0)
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x6ee845ad // ushl v13.2d, v13.2d, v8.2d
+	WORD $0x4ea7456b // sshl v11.4s, v11.4s, v7.4s
+	WORD $0x4ea745ad // sshl v13.4s, v13.4s, v7.4s
+	VAND V9.B16, V11.B16, V11.B16
+	VAND V9.B16, V13.B16, V13.B16
+	FSTPQ (F11, F13), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE many
+
+rest:
+	ADDS $2, R2
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FMOVD (R1), F6
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP2 V0.H8, V6.H8, V7.H8
+	VZIP1 V0.H8, V6.H8, V6.H8
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.S4, V6.S4, V6.S4
+	VSUB V3.S4, V7.S4, V7.S4
+	FSTPQ (F6, F7), (R0)
+	ADD $8, R1
+	ADD $32, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FSTPQ (F4, F5), -32(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FMOVS (R1), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R2, R1, R3
+	FMOVS -4(R3), F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R2<<2, R0, R4
+	FMOVQ F5, -16(R4)
+	FMOVQ F4, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	MOVHU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R2, R1, R3
+	MOVHU -2(R3), R3
+	FMOVS R3, F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R2<<2, R0, R4
+	FMOVD F5, -8(R4)
+	FMOVD F4, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	FMOVS F4, (R0)
+
+return:
+	RET
+
+// func unpack8To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack8To64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	VMOVI $0, V0.B16
+	MOVD shift+24(FP), R3
+	VDUP R3, V1.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V2.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V3.D2
+	CMP $8, R2
+	BLT short
+	ADD R2, R1, R3
+	FMOVD -8(R3), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP2 V0.H8, V4.H8, V5.H8
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP2 V0.S4, V4.S4, V6.S4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	VZIP2 V0.S4, V5.S4, V7.S4
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	VSUB V3.D2, V6.D2, V6.D2
+	VSUB V3.D2, V5.D2, V5.D2
+	VSUB V3.D2, V7.D2, V7.D2
+	ADD R2<<3, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $2, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	MOVD mask+32(FP), R3
+	TST $0xffffffffffffff00, R3
+	BNE wide
+	VDUP R3, V8.B16
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FMOVQ (R1), F9
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V8.B16, V9.B16, V9.B16
+	VZIP2 V0.B16, V9.B16, V10.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V9.S4, V13.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V11.S4, V14.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	VZIP2 V0.S4, V10.S4, V15.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V12.S4, V16.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	FSTPQ (F9, F13), (R0)
+	FSTPQ (F11, F14), 32(R0)
+	FSTPQ (F10, F15), 64(R0)
+	FSTPQ (F12, F16), 96(R0)
+	ADD $16, R1
+	ADD $128, R0
+	SUBS $2, R2
+	BGE unsigned
+	B rest
+	PCALIGN $32
+
+wide:
+	// 16 lanes a turn.
+	FMOVQ (R1), F9
+	VZIP2 V0.B16, V9.B16, V10.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V9.S4, V13.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V11.S4, V14.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	VZIP2 V0.S4, V10.S4, V15.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V12.S4, V16.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VAND V2.B16, V9.B16, V9.B16
+	VAND V2.B16, V13.B16, V13.B16
+	FSTPQ (F9, F13), (R0)
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	VAND V2.B16, V11.B16, V11.B16
+	VAND V2.B16, V14.B16, V14.B16
+	FSTPQ (F11, F14), 32(R0)
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	VAND V2.B16, V10.B16, V10.B16
+	VAND V2.B16, V15.B16, V15.B16
+	FSTPQ (F10, F15), 64(R0)
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	VAND V2.B16, V12.B16, V12.B16
+	VAND V2.B16, V16.B16, V16.B16
+	FSTPQ (F12, F16), 96(R0)
+	ADD $16, R1
+	ADD $128, R0
+	SUBS $2, R2
+	BGE wide
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $63, R5
+	SUB $63, R5
+	VDUP R5, V9.D2
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V10.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FMOVQ (R1), F11
+	VZIP2 V0.B16, V11.B16, V12.B16
+	VZIP1 V0.B16, V11.B16, V11.B16
+	VZIP2 V0.H8, V11.H8, V13.H8
+	VZIP1 V0.H8, V11.H8, V11.H8
+	VZIP2 V0.H8, V12.H8, V14.H8
+	VZIP1 V0.H8, V12.H8, V12.H8
+	VZIP2 V0.S4, V11.S4, V15.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	VZIP2 V0.S4, V13.S4, V16.S4
+	VZIP1 V0.S4, V13.S4, V13.S4
+	VZIP2 V0.S4, V12.S4, V17.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	VZIP2 V0.S4, V14.S4, V18.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
 	WORD $0x6eea456b // ushl v11.2d, v11.2d, v10.2d
-	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
-	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
-	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
 	WORD $0x6eea45ef // ushl v15.2d, v15.2d, v10.2d
+	WORD $0x4ee9456b // sshl v11.2d, v11.2d, v9.2d
+	WORD $0x4ee945ef // sshl v15.2d, v15.2d, v9.2d
+	FSTPQ (F11, F15), (R0)
+	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
 	WORD $0x6eea4610 // ushl v16.2d, v16.2d, v10.2d
+	WORD $0x4ee945ad // sshl v13.2d, v13.2d, v9.2d
+	WORD $0x4ee94610 // sshl v16.2d, v16.2d, v9.2d
+	FSTPQ (F13, F16), 32(R0)
+	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
 	WORD $0x6eea4631 // ushl v17.2d, v17.2d, v10.2d
+	WORD $0x4ee9458c // sshl v12.2d, v12.2d, v9.2d
+	WORD $0x4ee94631 // sshl v17.2d, v17.2d, v9.2d
+	FSTPQ (F12, F17), 64(R0)
+	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
 	WORD $0x6eea4652 // ushl v18.2d, v18.2d, v10.2d
-	VBIT V9.B16, V11.B16, V1.B16
-	VBIT V9.B16, V12.B16, V2.B16
-	VBIT V9.B16, V13.B16, V3.B16
-	VBIT V9.B16, V14.B16, V4.B16
-	VBIT V9.B16, V15.B16, V5.B16
-	VBIT V9.B16, V16.B16, V6.B16
-	VBIT V9.B16, V17.B16, V7.B16
-	VBIT V9.B16, V18.B16, V8.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column16
+	WORD $0x4ee945ce // sshl v14.2d, v14.2d, v9.2d
+	WORD $0x4ee94652 // sshl v18.2d, v18.2d, v9.2d
+	FSTPQ (F14, F18), 96(R0)
+	ADD $16, R1
+	ADD $128, R0
+	SUBS $2, R2
+	BGE lowest
+	B rest
 
-packed16:
-	ADD R4, R0, R6
-	FSTPQ (F1, F2), (R6)
-	FSTPQ (F3, F4), 32(R6)
-	FSTPQ (F5, F6), 64(R6)
-	FSTPQ (F7, F8), 96(R6)
-	ADD $128, R4
-	SUB $16, R5
-	B tile16
+moved:
+	// Below the field are zeros.
+	WORD $0x6ee0b84b // neg v11.2d, v2.2d
+	VORR V2.B16, V11.B16, V11.B16
+	PCALIGN $32
 
-smaller16:
+many:
+	// 16 lanes a turn.
+	FMOVQ (R1), F12
+	VZIP2 V0.B16, V12.B16, V13.B16
+	VZIP1 V0.B16, V12.B16, V12.B16
+	VZIP2 V0.H8, V12.H8, V14.H8
+	VZIP1 V0.H8, V12.H8, V12.H8
+	VZIP2 V0.H8, V13.H8, V15.H8
+	VZIP1 V0.H8, V13.H8, V13.H8
+	VZIP2 V0.S4, V12.S4, V16.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	VZIP2 V0.S4, V14.S4, V17.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
+	VZIP2 V0.S4, V13.S4, V18.S4
+	VZIP1 V0.S4, V13.S4, V13.S4
+	VZIP2 V0.S4, V15.S4, V19.S4
+	VZIP1 V0.S4, V15.S4, V15.S4
+	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
+	WORD $0x6eea4610 // ushl v16.2d, v16.2d, v10.2d
+	WORD $0x4ee9458c // sshl v12.2d, v12.2d, v9.2d
+	WORD $0x4ee94610 // sshl v16.2d, v16.2d, v9.2d
+	VAND V11.B16, V12.B16, V12.B16
+	VAND V11.B16, V16.B16, V16.B16
+	FSTPQ (F12, F16), (R0)
+	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
+	WORD $0x6eea4631 // ushl v17.2d, v17.2d, v10.2d
+	WORD $0x4ee945ce // sshl v14.2d, v14.2d, v9.2d
+	WORD $0x4ee94631 // sshl v17.2d, v17.2d, v9.2d
+	VAND V11.B16, V14.B16, V14.B16
+	VAND V11.B16, V17.B16, V17.B16
+	FSTPQ (F14, F17), 32(R0)
+	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
+	WORD $0x6eea4652 // ushl v18.2d, v18.2d, v10.2d
+	WORD $0x4ee945ad // sshl v13.2d, v13.2d, v9.2d
+	WORD $0x4ee94652 // sshl v18.2d, v18.2d, v9.2d
+	VAND V11.B16, V13.B16, V13.B16
+	VAND V11.B16, V18.B16, V18.B16
+	FSTPQ (F13, F18), 64(R0)
+	WORD $0x6eea45ef // ushl v15.2d, v15.2d, v10.2d
+	WORD $0x6eea4673 // ushl v19.2d, v19.2d, v10.2d
+	WORD $0x4ee945ef // sshl v15.2d, v15.2d, v9.2d
+	WORD $0x4ee94673 // sshl v19.2d, v19.2d, v9.2d
+	VAND V11.B16, V15.B16, V15.B16
+	VAND V11.B16, V19.B16, V19.B16
+	FSTPQ (F15, F19), 96(R0)
+	ADD $16, R1
+	ADD $128, R0
+	SUBS $2, R2
+	BGE many
 
-tile8:
-	CMP $8, R5
-	BLT smaller8
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	CBZ R1, start8
-	ADD R4, R1, R6
-	FLDPQ (R6), (F1, F2)
-	FLDPQ 32(R6), (F3, F4)
+rest:
+	ADDS $2, R2
+	BEQ tail
 
-start8:
-	CBZ R3, packed8
-	MOVD R2, R7
-	MOVD R3, R8
+few:
+	// 8 lanes a turn.
+	FMOVD (R1), F8
+	VZIP1 V0.B16, V8.B16, V8.B16
+	VZIP2 V0.H8, V8.H8, V9.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	VAND V2.B16, V8.B16, V8.B16
+	VAND V2.B16, V10.B16, V10.B16
+	VEOR V3.B16, V8.B16, V8.B16
+	VEOR V3.B16, V10.B16, V10.B16
+	VSUB V3.D2, V8.D2, V8.D2
+	VSUB V3.D2, V10.D2, V10.D2
+	FSTPQ (F8, F10), (R0)
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	VAND V2.B16, V9.B16, V9.B16
+	VAND V2.B16, V11.B16, V11.B16
+	VEOR V3.B16, V9.B16, V9.B16
+	VEOR V3.B16, V11.B16, V11.B16
+	VSUB V3.D2, V9.D2, V9.D2
+	VSUB V3.D2, V11.D2, V11.D2
+	FSTPQ (F9, F11), 32(R0)
+	ADD $8, R1
+	ADD $64, R0
+	SUBS $1, R2
+	BNE few
 
-column8:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V5.D2
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V6.D2
-	VUMIN V0.B16, V6.B16, V6.B16
-	FLDPQ (R9), (F7, F8)
-	FLDPQ 32(R9), (F9, F10)
+tail:
+	FSTPQ (F4, F6), -64(R4)
+	FSTPQ (F5, F7), -32(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FMOVS (R1), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP2 V0.S4, V4.S4, V5.S4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R2, R1, R3
+	FMOVS -4(R3), F6
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.S4, V6.S4, V7.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.D2, V6.D2, V6.D2
+	VSUB V3.D2, V7.D2, V7.D2
+	ADD R2<<3, R0, R4
+	FSTPQ (F6, F7), -32(R4)
+	FSTPQ (F4, F5), (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	MOVHU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	ADD R2, R1, R3
+	MOVHU -2(R3), R3
+	FMOVS R3, F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	VZIP1 V0.H8, V5.H8, V5.H8
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R2<<3, R0, R4
+	FMOVQ F5, -16(R4)
+	FMOVQ F4, (R0)
+	RET
+
+short1:
+	MOVBU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	FMOVD F4, (R0)
+
+return:
+	RET
+
+// func unpack16To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack16To8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.B16
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.B16
+	CMP $8, R2
+	BLT short
+	ADD R2<<1, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.B16, V4.B16, V4.B16
+	VUZP1 V7.B16, V6.B16, V6.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V6.B16, V6.B16
+	FSTPQ (F4, F6), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $7, R5
+	SUB $7, R5
+	VDUP R5, V4.B16
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.B16, V6.B16, V6.B16
+	VUZP1 V9.B16, V8.B16, V8.B16
+	WORD $0x4e2444c6 // sshl v6.16b, v6.16b, v4.16b
+	WORD $0x4e244508 // sshl v8.16b, v8.16b, v4.16b
+	FSTPQ (F6, F8), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6e20b826 // neg v6.16b, v1.16b
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 32 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.B16, V7.B16, V7.B16
+	VUZP1 V10.B16, V9.B16, V9.B16
+	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
+	WORD $0x4e244529 // sshl v9.16b, v9.16b, v4.16b
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	FMOVD F4, (R0)
+	ADD $16, R1
+	ADD $8, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVD F3, -8(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2<<1, R1, R3
+	FMOVD -8(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	FMOVS (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2<<1, R1, R3
+	FMOVS -4(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, R3
+	MOVH R3, -2(R4)
+	FMOVS F3, R3
+	MOVH R3, (R0)
+	RET
+
+short1:
+	MOVHU (R1), R3
+	FMOVS R3, F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	FMOVS F3, R3
+	MOVB R3, (R0)
+
+return:
+	RET
+
+// func unpack16To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack16To32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	VMOVI $0, V0.B16
+	MOVD shift+24(FP), R3
+	VDUP R3, V1.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V2.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V3.D2
+	CMP $4, R2
+	BLT short
+	ADD R2<<1, R1, R3
+	FMOVD -8(R3), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R2<<2, R0, R4
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R2
+	LSR $2, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	MOVD mask+32(FP), R3
+	TST $0xffff0000ffff0000, R3
+	BNE wide
+	VDUP R3, V5.H8
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V5.B16, V6.B16, V6.B16
+	VAND V5.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V6.H8, V8.H8
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	FSTPQ (F6, F8), (R0)
+	FSTPQ (F7, F9), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+	PCALIGN $32
+
+wide:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	VZIP2 V0.H8, V6.H8, V8.H8
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R0)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE wide
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $31, R5
+	SUB $31, R5
+	VDUP R5, V6.S4
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V7.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F8, F9)
+	VZIP2 V0.H8, V8.H8, V10.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x4ea64508 // sshl v8.4s, v8.4s, v6.4s
+	WORD $0x4ea6454a // sshl v10.4s, v10.4s, v6.4s
+	FSTPQ (F8, F10), (R0)
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ea64529 // sshl v9.4s, v9.4s, v6.4s
+	WORD $0x4ea6456b // sshl v11.4s, v11.4s, v6.4s
+	FSTPQ (F9, F11), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ea0b848 // neg v8.4s, v2.4s
+	VORR V2.B16, V8.B16, V8.B16
+	PCALIGN $32
+
+many:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F9, F10)
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ea64529 // sshl v9.4s, v9.4s, v6.4s
+	WORD $0x4ea6456b // sshl v11.4s, v11.4s, v6.4s
+	VAND V8.B16, V9.B16, V9.B16
+	VAND V8.B16, V11.B16, V11.B16
+	FSTPQ (F9, F11), (R0)
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
+	WORD $0x4ea6454a // sshl v10.4s, v10.4s, v6.4s
+	WORD $0x4ea6458c // sshl v12.4s, v12.4s, v6.4s
+	VAND V8.B16, V10.B16, V10.B16
+	VAND V8.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 4 lanes a turn.
+	FMOVD (R1), F5
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	FMOVQ F5, (R0)
+	ADD $8, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVQ F4, -16(R4)
+	RET
+
+short:
+	// Fewer than 4 lanes.
+	CBZ R2, return
+	CMP $2, R2
+	BLT short1
+	FMOVS (R1), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R2<<1, R1, R3
+	FMOVS -4(R3), F5
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R2<<2, R0, R4
+	FMOVD F5, -8(R4)
+	FMOVD F4, (R0)
+	RET
+
+short1:
+	MOVHU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	FMOVS F4, (R0)
+
+return:
+	RET
+
+// func unpack16To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack16To64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	VMOVI $0, V0.B16
+	MOVD shift+24(FP), R3
+	VDUP R3, V1.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V2.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V3.D2
+	CMP $4, R2
+	BLT short
+	ADD R2<<1, R1, R3
+	FMOVD -8(R3), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP2 V0.S4, V4.S4, V5.S4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R2<<3, R0, R4
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R2
+	LSR $2, R2
+	SUBS $2, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	MOVD mask+32(FP), R3
+	TST $0xffffffffffff0000, R3
+	BNE wide
+	VDUP R3, V6.H8
+	PCALIGN $32
+
+unsigned:
+	// 8 lanes a turn.
+	FMOVQ (R1), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V6.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V7.H8, V8.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	FSTPQ (F7, F9), (R0)
+	FSTPQ (F8, F10), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE unsigned
+	B rest
+	PCALIGN $32
+
+wide:
+	// 8 lanes a turn.
+	FMOVQ (R1), F7
+	VZIP2 V0.H8, V7.H8, V8.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R0)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	VAND V2.B16, V8.B16, V8.B16
+	VAND V2.B16, V10.B16, V10.B16
+	FSTPQ (F8, F10), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE wide
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $63, R5
+	SUB $63, R5
+	VDUP R5, V7.D2
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V8.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 8 lanes a turn.
+	FMOVQ (R1), F9
+	VZIP2 V0.H8, V9.H8, V10.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x4ee74529 // sshl v9.2d, v9.2d, v7.2d
+	WORD $0x4ee7456b // sshl v11.2d, v11.2d, v7.2d
+	FSTPQ (F9, F11), (R0)
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ee7454a // sshl v10.2d, v10.2d, v7.2d
+	WORD $0x4ee7458c // sshl v12.2d, v12.2d, v7.2d
+	FSTPQ (F10, F12), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ee0b849 // neg v9.2d, v2.2d
+	VORR V2.B16, V9.B16, V9.B16
+	PCALIGN $32
+
+many:
+	// 8 lanes a turn.
+	FMOVQ (R1), F10
+	VZIP2 V0.H8, V10.H8, V11.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V11.S4, V13.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ee7454a // sshl v10.2d, v10.2d, v7.2d
+	WORD $0x4ee7458c // sshl v12.2d, v12.2d, v7.2d
+	VAND V9.B16, V10.B16, V10.B16
+	VAND V9.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), (R0)
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x6ee845ad // ushl v13.2d, v13.2d, v8.2d
+	WORD $0x4ee7456b // sshl v11.2d, v11.2d, v7.2d
+	WORD $0x4ee745ad // sshl v13.2d, v13.2d, v7.2d
+	VAND V9.B16, V11.B16, V11.B16
+	VAND V9.B16, V13.B16, V13.B16
+	FSTPQ (F11, F13), 32(R0)
+	ADD $16, R1
+	ADD $64, R0
+	SUBS $2, R2
+	BGE many
+
+rest:
+	ADDS $2, R2
+	BEQ tail
+
+few:
+	// 4 lanes a turn.
+	FMOVD (R1), F6
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.S4, V6.S4, V7.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.D2, V6.D2, V6.D2
+	VSUB V3.D2, V7.D2, V7.D2
+	FSTPQ (F6, F7), (R0)
+	ADD $8, R1
+	ADD $32, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FSTPQ (F4, F5), -32(R4)
+	RET
+
+short:
+	// Fewer than 4 lanes.
+	CBZ R2, return
+	CMP $2, R2
+	BLT short1
+	FMOVS (R1), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	ADD R2<<1, R1, R3
+	FMOVS -4(R3), F5
+	VZIP1 V0.H8, V5.H8, V5.H8
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R2<<3, R0, R4
+	FMOVQ F5, -16(R4)
+	FMOVQ F4, (R0)
+	RET
+
+short1:
+	MOVHU (R1), R3
+	FMOVS R3, F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	FMOVD F4, (R0)
+
+return:
+	RET
+
+// func unpack32To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack32To8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.B16
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.B16
+	CMP $8, R2
+	BLT short
+	ADD R2<<2, R1, R3
+	FLDPQ -32(R3), (F3, F4)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $2, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $7, R5
+	SUB $7, R5
+	VDUP R5, V4.B16
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	WORD $0x4e2444c6 // sshl v6.16b, v6.16b, v4.16b
+	FMOVQ F6, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6e20b826 // neg v6.16b, v1.16b
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V7.B16, V7.B16
+	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
+	VAND V6.B16, V7.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE many
+
+rest:
+	ADDS $2, R2
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	FMOVD F4, (R0)
+	ADD $32, R1
+	ADD $8, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVD F3, -8(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FMOVQ (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2<<2, R1, R3
+	FMOVQ -16(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2<<2, R1, R3
+	FMOVD -8(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, R3
+	MOVH R3, -2(R4)
+	FMOVS F3, R3
+	MOVH R3, (R0)
+	RET
+
+short1:
+	FMOVS (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	FMOVS F3, R3
+	MOVB R3, (R0)
+
+return:
+	RET
+
+// func unpack32To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack32To16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.H8
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.H8
+	CMP $4, R2
+	BLT short
+	ADD R2<<2, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<1, R0, R4
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R2
+	LSR $2, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V6.B16, V6.B16
+	FSTPQ (F4, F6), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $15, R5
+	SUB $15, R5
+	VDUP R5, V4.H8
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	WORD $0x4e6444c6 // sshl v6.8h, v6.8h, v4.8h
+	WORD $0x4e644508 // sshl v8.8h, v8.8h, v4.8h
+	FSTPQ (F6, F8), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6e60b826 // neg v6.8h, v1.8h
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
+	WORD $0x4e644529 // sshl v9.8h, v9.8h, v4.8h
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 4 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	FMOVD F4, (R0)
+	ADD $16, R1
+	ADD $8, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVD F3, -8(R4)
+	RET
+
+short:
+	// Fewer than 4 lanes.
+	CBZ R2, return
+	CMP $2, R2
+	BLT short1
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<2, R1, R3
+	FMOVD -8(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	ADD R2<<1, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short1:
+	FMOVS (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	FMOVS F3, R3
+	MOVH R3, (R0)
+
+return:
+	RET
+
+// func unpack32To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack32To64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	VMOVI $0, V0.B16
+	MOVD shift+24(FP), R3
+	VDUP R3, V1.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V2.D2
+	MOVD sign+40(FP), R3
+	VDUP R3, V3.D2
+	CMP $2, R2
+	BLT short
+	ADD R2<<2, R1, R3
+	FMOVD -8(R3), F4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	ADD R2<<3, R0, R4
+	// The turns of 2 lanes before the last lane.
+	SUB $1, R2
+	LSR $1, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	MOVD mask+32(FP), R3
+	TST $0xffffffff00000000, R3
+	BNE wide
+	VDUP R3, V5.S4
+	PCALIGN $32
+
+unsigned:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V5.B16, V6.B16, V6.B16
+	VAND V5.B16, V7.B16, V7.B16
+	VZIP2 V0.S4, V6.S4, V8.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	FSTPQ (F6, F8), (R0)
+	FSTPQ (F7, F9), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+	PCALIGN $32
+
+wide:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	VZIP2 V0.S4, V6.S4, V8.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R0)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE wide
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $63, R5
+	SUB $63, R5
+	VDUP R5, V6.D2
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V7.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F8, F9)
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x4ee64508 // sshl v8.2d, v8.2d, v6.2d
+	WORD $0x4ee6454a // sshl v10.2d, v10.2d, v6.2d
+	FSTPQ (F8, F10), (R0)
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ee64529 // sshl v9.2d, v9.2d, v6.2d
+	WORD $0x4ee6456b // sshl v11.2d, v11.2d, v6.2d
+	FSTPQ (F9, F11), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ee0b848 // neg v8.2d, v2.2d
+	VORR V2.B16, V8.B16, V8.B16
+	PCALIGN $32
+
+many:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F9, F10)
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ee64529 // sshl v9.2d, v9.2d, v6.2d
+	WORD $0x4ee6456b // sshl v11.2d, v11.2d, v6.2d
+	VAND V8.B16, V9.B16, V9.B16
+	VAND V8.B16, V11.B16, V11.B16
+	FSTPQ (F9, F11), (R0)
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
+	WORD $0x4ee6454a // sshl v10.2d, v10.2d, v6.2d
+	WORD $0x4ee6458c // sshl v12.2d, v12.2d, v6.2d
+	VAND V8.B16, V10.B16, V10.B16
+	VAND V8.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), 32(R0)
+	ADD $32, R1
+	ADD $64, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 2 lanes a turn.
+	FMOVD (R1), F5
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V5.D2, V5.D2
+	FMOVQ F5, (R0)
+	ADD $8, R1
+	ADD $16, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVQ F4, -16(R4)
+	RET
+
+short:
+	// Fewer than 2 lanes.
+	CBZ R2, return
+	FMOVS (R1), F4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	FMOVD F4, (R0)
+
+return:
+	RET
+
+// func unpack64To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack64To8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.B16
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.B16
+	CMP $8, R2
+	BLT short
+	ADD R2<<3, R1, R3
+	FLDPQ -64(R3), (F3, F4)
+	FLDPQ -32(R3), (F5, F6)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VUZP1 V4.S4, V3.S4, V3.S4
+	VUZP1 V6.S4, V5.S4, V5.S4
+	VUZP1 V5.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2, R0, R4
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R2
+	LSR $3, R2
+	SUBS $2, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F4, F7)
+	FLDPQ 64(R1), (F8, F9)
+	FLDPQ 96(R1), (F10, F11)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	WORD $0x6ee04529 // ushl v9.2d, v9.2d, v0.2d
+	WORD $0x6ee0454a // ushl v10.2d, v10.2d, v0.2d
+	WORD $0x6ee0456b // ushl v11.2d, v11.2d, v0.2d
+	VUZP1 V6.S4, V5.S4, V5.S4
+	VUZP1 V7.S4, V4.S4, V4.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V4.H8, V5.H8, V5.H8
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V5.B16, V5.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FMOVQ F5, (R0)
+	ADD $128, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $7, R5
+	SUB $7, R5
+	VDUP R5, V5.B16
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V6.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F4, F7)
+	FLDPQ 32(R1), (F8, F9)
+	FLDPQ 64(R1), (F10, F11)
+	FLDPQ 96(R1), (F12, F13)
+	WORD $0x6ee64484 // ushl v4.2d, v4.2d, v6.2d
 	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
 	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
 	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
 	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
-	VBIT V5.B16, V7.B16, V1.B16
-	VBIT V5.B16, V8.B16, V2.B16
-	VBIT V5.B16, V9.B16, V3.B16
-	VBIT V5.B16, V10.B16, V4.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column8
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
+	WORD $0x6ee645ad // ushl v13.2d, v13.2d, v6.2d
+	VUZP1 V7.S4, V4.S4, V4.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V13.S4, V12.S4, V12.S4
+	VUZP1 V8.H8, V4.H8, V4.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V4.B16, V4.B16
+	WORD $0x4e254484 // sshl v4.16b, v4.16b, v5.16b
+	FMOVQ F4, (R0)
+	ADD $128, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE lowest
+	B rest
 
-packed8:
-	ADD R4, R0, R6
-	FSTPQ (F1, F2), (R6)
-	FSTPQ (F3, F4), 32(R6)
+moved:
+	// Below the field are zeros.
+	WORD $0x6e20b824 // neg v4.16b, v1.16b
+	VORR V1.B16, V4.B16, V4.B16
+	PCALIGN $32
+
+many:
+	// 16 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	FLDPQ 64(R1), (F11, F12)
+	FLDPQ 96(R1), (F13, F14)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
+	WORD $0x6ee645ad // ushl v13.2d, v13.2d, v6.2d
+	WORD $0x6ee645ce // ushl v14.2d, v14.2d, v6.2d
+	VUZP1 V8.S4, V7.S4, V7.S4
+	VUZP1 V10.S4, V9.S4, V9.S4
+	VUZP1 V12.S4, V11.S4, V11.S4
+	VUZP1 V14.S4, V13.S4, V13.S4
+	VUZP1 V9.H8, V7.H8, V7.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V7.B16, V7.B16
+	WORD $0x4e2544e7 // sshl v7.16b, v7.16b, v5.16b
+	VAND V4.B16, V7.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $128, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE many
+
+rest:
+	ADDS $2, R2
+	BEQ tail
+
+few:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F4, F7)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V6.S4, V5.S4, V5.S4
+	VUZP1 V7.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.B16, V5.B16, V5.B16
+	FMOVD F5, (R0)
+	ADD $64, R1
+	ADD $8, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVD F3, -8(R4)
+	RET
+
+short:
+	// Fewer than 8 lanes.
+	CBZ R2, return
+	CMP $4, R2
+	BLT short2
+	FLDPQ (R1), (F3, F4)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2<<3, R1, R3
+	FLDPQ -32(R3), (F4, F5)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short2:
+	CMP $2, R2
+	BLT short1
+	FMOVQ (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R2<<3, R1, R3
+	FMOVQ -16(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R2, R0, R4
+	FMOVS F4, R3
+	MOVH R3, -2(R4)
+	FMOVS F3, R3
+	MOVH R3, (R0)
+	RET
+
+short1:
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	FMOVS F3, R3
+	MOVB R3, (R0)
+
+return:
+	RET
+
+// func unpack64To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack64To16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.H8
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.H8
+	CMP $4, R2
+	BLT short
+	ADD R2<<3, R1, R3
+	FLDPQ -32(R3), (F3, F4)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<1, R0, R4
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R2
+	LSR $2, R2
+	SUBS $2, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $15, R5
+	SUB $15, R5
+	VDUP R5, V4.H8
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V8.H8, V6.H8, V6.H8
+	WORD $0x4e6444c6 // sshl v6.8h, v6.8h, v4.8h
+	FMOVQ F6, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6e60b826 // neg v6.8h, v1.8h
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.S4, V7.S4, V7.S4
+	VUZP1 V10.S4, V9.S4, V9.S4
+	VUZP1 V9.H8, V7.H8, V7.H8
+	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
+	VAND V6.B16, V7.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $2, R2
+	BGE many
+
+rest:
+	ADDS $2, R2
+	BEQ tail
+
+few:
+	// 4 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	FMOVD F4, (R0)
+	ADD $32, R1
+	ADD $8, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVD F3, -8(R4)
+	RET
+
+short:
+	// Fewer than 4 lanes.
+	CBZ R2, return
+	CMP $2, R2
+	BLT short1
+	FMOVQ (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R2<<3, R1, R3
+	FMOVQ -16(R3), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	ADD R2<<1, R0, R4
+	FMOVS F4, -4(R4)
+	FMOVS F3, (R0)
+	RET
+
+short1:
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	FMOVS F3, R3
+	MOVH R3, (R0)
+
+return:
+	RET
+
+// func unpack64To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·unpack64To32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD shift+24(FP), R3
+	VDUP R3, V0.D2
+	MOVD mask+32(FP), R3
+	VDUP R3, V1.S4
+	MOVD sign+40(FP), R3
+	VDUP R3, V2.S4
+	CMP $2, R2
+	BLT short
+	ADD R2<<3, R1, R3
+	FMOVQ -16(R3), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	ADD R2<<2, R0, R4
+	// The turns of 2 lanes before the last lane.
+	SUB $1, R2
+	LSR $1, R2
+	SUBS $4, R2
+	BLT rest
+	MOVD sign+40(FP), R5
+	CBNZ R5, signed
+	PCALIGN $32
+
+unsigned:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V6.B16, V6.B16
+	FSTPQ (F4, F6), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE unsigned
+	B rest
+
+signed:
+	// A shift to the top and one back extend the sign.
+	RBIT R5, R5
+	CLZ R5, R5
+	AND $31, R5
+	SUB $31, R5
+	VDUP R5, V4.S4
+	MOVD shift+24(FP), R3
+	SUB R5, R3
+	VDUP R3, V5.D2
+	MOVD mask+32(FP), R3
+	TBZ $0, R3, moved
+	PCALIGN $32
+
+lowest:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	WORD $0x4ea444c6 // sshl v6.4s, v6.4s, v4.4s
+	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
+	FSTPQ (F6, F8), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE lowest
+	B rest
+
+moved:
+	// Below the field are zeros.
+	WORD $0x6ea0b826 // neg v6.4s, v1.4s
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many:
+	// 8 lanes a turn.
+	FLDPQ (R1), (F7, F8)
+	FLDPQ 32(R1), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.S4, V7.S4, V7.S4
+	VUZP1 V10.S4, V9.S4, V9.S4
+	WORD $0x4ea444e7 // sshl v7.4s, v7.4s, v4.4s
+	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R0)
+	ADD $64, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BGE many
+
+rest:
+	ADDS $4, R2
+	BEQ tail
+
+few:
+	// 2 lanes a turn.
+	FMOVQ (R1), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.S4, V4.S4, V4.S4
+	FMOVD F4, (R0)
+	ADD $16, R1
+	ADD $8, R0
+	SUBS $1, R2
+	BNE few
+
+tail:
+	FMOVD F3, -8(R4)
+	RET
+
+short:
+	// Fewer than 2 lanes.
+	CBZ R2, return
+	FMOVD (R1), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	FMOVS F3, (R0)
+
+return:
+	RET
+
+// func insertMasked8NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
+TEXT ·insertMasked8NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD active+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD mask+48(FP), R5
+	VDUP R5, V0.D2
+	MOVD pos+40(FP), R5
+	VDUP R5, V1.D2
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	CBZ R4, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R3), R6
+	MOVD $64, R7
+	CMP R7, R4
+	CSEL LT, R4, R7, R7
+	SUB R7, R4
+	SUBS $64, R7
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	FLDPQ (R2), (F9, F10)
+	FLDPQ 32(R2), (F11, F12)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	VBIT V0.B16, V5.B16, V9.B16
+	VBIT V0.B16, V6.B16, V10.B16
+	FLDPQ (R0), (F6, F5)
+	VDUP R6, V13.S4
+	VTBL V3.B16, [V13.B16], V14.B16
+	VCMTST V2.B16, V14.B16, V14.B16
+	VBIT V14.B16, V9.B16, V6.B16
+	VTBL V4.B16, [V13.B16], V14.B16
+	VCMTST V2.B16, V14.B16, V14.B16
+	VBIT V14.B16, V10.B16, V5.B16
+	FSTPQ (F6, F5), (R0)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VBIT V0.B16, V7.B16, V11.B16
+	VBIT V0.B16, V8.B16, V12.B16
+	LSR $32, R6
+	FLDPQ 32(R0), (F8, F7)
+	VDUP R6, V9.S4
+	VTBL V3.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V11.B16, V8.B16
+	VTBL V4.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V12.B16, V7.B16
+	FSTPQ (F8, F7), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R7
+	BNE few32
+	CBNZ R4, word
+	RET
+
+few32:
+	TBZ $5, R7, few16
+	FLDPQ (R1), (F5, F6)
+	FLDPQ (R2), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	VBIT V0.B16, V5.B16, V7.B16
+	VBIT V0.B16, V6.B16, V8.B16
+	FLDPQ (R0), (F6, F5)
+	VDUP R6, V9.S4
+	VTBL V3.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V7.B16, V6.B16
+	VTBL V4.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V8.B16, V5.B16
+	FSTPQ (F6, F5), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $32, R6
+
+few16:
+	TBZ $4, R7, few8
+	FMOVQ (R1), F5
+	FMOVQ (R2), F6
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V5.B16, V6.B16
+	FMOVQ (R0), F5
+	VDUP R6, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V6.B16, V5.B16
+	FMOVQ F5, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $16, R6
+
+few8:
+	TBZ $3, R7, few4
+	FMOVD (R1), F5
+	FMOVD (R2), F6
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V5.B16, V6.B16
+	FMOVD (R0), F5
+	VDUP R6, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V6.B16, V5.B16
+	FMOVD F5, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R0
+	LSR $8, R6
+
+few4:
+	TBZ $2, R7, few2
+	FMOVS (R1), F5
+	FMOVS (R2), F6
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V5.B16, V6.B16
+	FMOVS (R0), F5
+	VDUP R6, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V6.B16, V5.B16
+	FMOVS F5, (R0)
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R0
+	LSR $4, R6
+
+few2:
+	TBZ $1, R7, few1
+	MOVHU (R1), R5
+	FMOVS R5, F5
+	MOVHU (R2), R5
+	FMOVS R5, F6
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V5.B16, V6.B16
+	MOVHU (R0), R5
+	FMOVS R5, F5
+	VDUP R6, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V6.B16, V5.B16
+	FMOVS F5, R5
+	MOVH R5, (R0)
+	ADD $2, R1
+	ADD $2, R2
+	ADD $2, R0
+	LSR $2, R6
+
+few1:
+	TBZ $0, R7, return
+	MOVBU (R1), R5
+	FMOVS R5, F5
+	MOVBU (R2), R5
+	FMOVS R5, F6
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V5.B16, V6.B16
+	MOVBU (R0), R5
+	FMOVS R5, F5
+	VDUP R6, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V6.B16, V5.B16
+	FMOVS F5, R5
+	MOVB R5, (R0)
+
+return:
+	RET
+
+// func insertMasked16NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
+TEXT ·insertMasked16NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD active+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD mask+48(FP), R5
+	VDUP R5, V0.D2
+	MOVD pos+40(FP), R5
+	VDUP R5, V1.D2
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
+	VSHL $8, V2.H8, V3.H8
+	CBZ R4, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R3), R6
+	MOVD $64, R7
+	CMP R7, R4
+	CSEL LT, R4, R7, R7
+	SUB R7, R4
+	SUBS $32, R7
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V4.B16, V8.B16
+	VBIT V0.B16, V5.B16, V9.B16
+	FLDPQ (R0), (F5, F4)
+	VDUP R6, V12.H8
+	VCMTST V2.H8, V12.H8, V13.H8
+	VBIT V13.B16, V8.B16, V5.B16
+	VCMTST V3.H8, V12.H8, V13.H8
+	VBIT V13.B16, V9.B16, V4.B16
+	FSTPQ (F5, F4), (R0)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V0.B16, V6.B16, V10.B16
+	VBIT V0.B16, V7.B16, V11.B16
+	LSR $16, R6
+	FLDPQ 32(R0), (F7, F6)
+	VDUP R6, V8.H8
+	VCMTST V2.H8, V8.H8, V9.H8
+	VBIT V9.B16, V10.B16, V7.B16
+	VCMTST V3.H8, V8.H8, V9.H8
+	VBIT V9.B16, V11.B16, V6.B16
+	FSTPQ (F7, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	LSR $16, R6
+	SUBS $32, R7
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R7
+	BNE few16
+	CBNZ R4, word
+	RET
+
+few16:
+	TBZ $4, R7, few8
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V4.B16, V6.B16
+	VBIT V0.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F5, F4)
+	VDUP R6, V8.H8
+	VCMTST V2.H8, V8.H8, V9.H8
+	VBIT V9.B16, V6.B16, V5.B16
+	VCMTST V3.H8, V8.H8, V9.H8
+	VBIT V9.B16, V7.B16, V4.B16
+	FSTPQ (F5, F4), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $16, R6
+
+few8:
+	TBZ $3, R7, few4
+	FMOVQ (R1), F4
+	FMOVQ (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVQ (R0), F4
+	VDUP R6, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $8, R6
+
+few4:
+	TBZ $2, R7, few2
+	FMOVD (R1), F4
+	FMOVD (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVD (R0), F4
+	VDUP R6, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVD F4, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R0
+	LSR $4, R6
+
+few2:
+	TBZ $1, R7, few1
+	FMOVS (R1), F4
+	FMOVS (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVS (R0), F4
+	VDUP R6, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVS F4, (R0)
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R0
+	LSR $2, R6
+
+few1:
+	TBZ $0, R7, return
+	MOVHU (R1), R5
+	FMOVS R5, F4
+	MOVHU (R2), R5
+	FMOVS R5, F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	MOVHU (R0), R5
+	FMOVS R5, F4
+	VDUP R6, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVS F4, R5
+	MOVH R5, (R0)
+
+return:
+	RET
+
+// func insertMasked32NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
+TEXT ·insertMasked32NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD active+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD mask+48(FP), R5
+	VDUP R5, V0.D2
+	MOVD pos+40(FP), R5
+	VDUP R5, V1.D2
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
+	VSHL $4, V2.S4, V3.S4
+	CBZ R4, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R3), R6
+	MOVD $64, R7
+	CMP R7, R4
+	CSEL LT, R4, R7, R7
+	SUB R7, R4
+	SUBS $16, R7
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V4.B16, V8.B16
+	VBIT V0.B16, V5.B16, V9.B16
+	FLDPQ (R0), (F5, F4)
+	VDUP R6, V12.S4
+	VCMTST V2.S4, V12.S4, V13.S4
+	VBIT V13.B16, V8.B16, V5.B16
+	VCMTST V3.S4, V12.S4, V13.S4
+	VBIT V13.B16, V9.B16, V4.B16
+	FSTPQ (F5, F4), (R0)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V0.B16, V6.B16, V10.B16
+	VBIT V0.B16, V7.B16, V11.B16
+	LSR $8, R6
+	FLDPQ 32(R0), (F7, F6)
+	VDUP R6, V8.S4
+	VCMTST V2.S4, V8.S4, V9.S4
+	VBIT V9.B16, V10.B16, V7.B16
+	VCMTST V3.S4, V8.S4, V9.S4
+	VBIT V9.B16, V11.B16, V6.B16
+	FSTPQ (F7, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	LSR $8, R6
+	SUBS $16, R7
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R7
+	BNE few8
+	CBNZ R4, word
+	RET
+
+few8:
+	TBZ $3, R7, few4
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V4.B16, V6.B16
+	VBIT V0.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F5, F4)
+	VDUP R6, V8.S4
+	VCMTST V2.S4, V8.S4, V9.S4
+	VBIT V9.B16, V6.B16, V5.B16
+	VCMTST V3.S4, V8.S4, V9.S4
+	VBIT V9.B16, V7.B16, V4.B16
+	FSTPQ (F5, F4), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $8, R6
+
+few4:
+	TBZ $2, R7, few2
+	FMOVQ (R1), F4
+	FMOVQ (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVQ (R0), F4
+	VDUP R6, V6.S4
+	VCMTST V2.S4, V6.S4, V7.S4
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $4, R6
+
+few2:
+	TBZ $1, R7, few1
+	FMOVD (R1), F4
+	FMOVD (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVD (R0), F4
+	VDUP R6, V6.S4
+	VCMTST V2.S4, V6.S4, V7.S4
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVD F4, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R0
+	LSR $2, R6
+
+few1:
+	TBZ $0, R7, return
+	FMOVS (R1), F4
+	FMOVS (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVS (R0), F4
+	VDUP R6, V6.S4
+	VCMTST V2.S4, V6.S4, V7.S4
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVS F4, (R0)
+
+return:
+	RET
+
+// func insertMasked64NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
+TEXT ·insertMasked64NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD active+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD mask+48(FP), R5
+	VDUP R5, V0.D2
+	MOVD pos+40(FP), R5
+	VDUP R5, V1.D2
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V2
+	VSHL $2, V2.D2, V3.D2
+	CBZ R4, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R3), R6
+	MOVD $64, R7
+	CMP R7, R4
+	CSEL LT, R4, R7, R7
+	SUB R7, R4
+	SUBS $8, R7
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V4.B16, V8.B16
+	VBIT V0.B16, V5.B16, V9.B16
+	FLDPQ (R0), (F5, F4)
+	VDUP R6, V12.D2
+	VCMTST V2.D2, V12.D2, V13.D2
+	VBIT V13.B16, V8.B16, V5.B16
+	VCMTST V3.D2, V12.D2, V13.D2
+	VBIT V13.B16, V9.B16, V4.B16
+	FSTPQ (F5, F4), (R0)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V0.B16, V6.B16, V10.B16
+	VBIT V0.B16, V7.B16, V11.B16
+	LSR $4, R6
+	FLDPQ 32(R0), (F7, F6)
+	VDUP R6, V8.D2
+	VCMTST V2.D2, V8.D2, V9.D2
+	VBIT V9.B16, V10.B16, V7.B16
+	VCMTST V3.D2, V8.D2, V9.D2
+	VBIT V9.B16, V11.B16, V6.B16
+	FSTPQ (F7, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	LSR $4, R6
+	SUBS $8, R7
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R7
+	BNE few4
+	CBNZ R4, word
+	RET
+
+few4:
+	TBZ $2, R7, few2
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VBIT V0.B16, V4.B16, V6.B16
+	VBIT V0.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F5, F4)
+	VDUP R6, V8.D2
+	VCMTST V2.D2, V8.D2, V9.D2
+	VBIT V9.B16, V6.B16, V5.B16
+	VCMTST V3.D2, V8.D2, V9.D2
+	VBIT V9.B16, V7.B16, V4.B16
+	FSTPQ (F5, F4), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $4, R6
+
+few2:
+	TBZ $1, R7, few1
+	FMOVQ (R1), F4
+	FMOVQ (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVQ (R0), F4
+	VDUP R6, V6.D2
+	VCMTST V2.D2, V6.D2, V7.D2
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $2, R6
+
+few1:
+	TBZ $0, R7, return
+	FMOVD (R1), F4
+	FMOVD (R2), F5
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VBIT V0.B16, V4.B16, V5.B16
+	FMOVD (R0), F4
+	VDUP R6, V6.D2
+	VCMTST V2.D2, V6.D2, V7.D2
+	VBIT V7.B16, V5.B16, V4.B16
+	FMOVD F4, (R0)
+
+return:
+	RET
+
+// func insertEachMasked8NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
+TEXT ·insertEachMasked8NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD pos+24(FP), R3
+	MOVD width+32(FP), R4
+	MOVD active+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD $0xff, R7
+	VDUP R7, V0.B16
+	MOVD $0x7f, R7
+	VDUP R7, V1.B16
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	CBZ R6, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R5), R8
+	MOVD $64, R9
+	CMP R9, R6
+	CSEL LT, R6, R9, R9
+	SUB R9, R6
+	SUBS $64, R9
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R4), (F5, F6)
+	FLDPQ 32(R4), (F7, F8)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V5.B16, V5.B16
+	FLDPQ 64(R4), (F7, F8)
+	FLDPQ 96(R4), (F6, F9)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V9.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V7.B16, V7.B16
+	FLDPQ 128(R4), (F6, F9)
+	FLDPQ 160(R4), (F8, F10)
+	VUZP1 V9.H8, V6.H8, V6.H8
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	FLDPQ 192(R4), (F8, F10)
+	FLDPQ 224(R4), (F9, F11)
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V8.B16, V8.B16
+	FLDPQ (R3), (F9, F11)
+	FLDPQ 32(R3), (F10, F12)
+	VUZP1 V11.H8, V9.H8, V9.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V9.B16, V9.B16
+	FLDPQ 64(R3), (F10, F12)
+	FLDPQ 96(R3), (F11, F13)
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V10.B16, V10.B16
+	FLDPQ 128(R3), (F11, F13)
+	FLDPQ 160(R3), (F12, F14)
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V12.B16, V11.B16, V11.B16
+	FLDPQ 192(R3), (F12, F14)
+	FLDPQ 224(R3), (F13, F15)
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V13.B16, V12.B16, V12.B16
+	FLDPQ (R1), (F13, F15)
+	FLDPQ 32(R1), (F14, F16)
+	FLDPQ (R2), (F17, F18)
+	FLDPQ 32(R2), (F19, F20)
+	VUMIN V1.B16, V5.B16, V5.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	WORD $0x6e274407 // ushl v7.16b, v0.16b, v7.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VEOR V7.B16, V0.B16, V7.B16
+	VUMIN V1.B16, V9.B16, V9.B16
+	VUMIN V1.B16, V10.B16, V10.B16
+	WORD $0x6e2944a5 // ushl v5.16b, v5.16b, v9.16b
+	WORD $0x6e2a44e7 // ushl v7.16b, v7.16b, v10.16b
+	WORD $0x6e2945ad // ushl v13.16b, v13.16b, v9.16b
+	WORD $0x6e2a45ef // ushl v15.16b, v15.16b, v10.16b
+	VBIT V5.B16, V13.B16, V17.B16
+	VBIT V7.B16, V15.B16, V18.B16
+	FLDPQ (R0), (F7, F15)
+	VDUP R8, V5.S4
+	VTBL V3.B16, [V5.B16], V13.B16
+	VCMTST V2.B16, V13.B16, V13.B16
+	VBIT V13.B16, V17.B16, V7.B16
+	VTBL V4.B16, [V5.B16], V13.B16
+	VCMTST V2.B16, V13.B16, V13.B16
+	VBIT V13.B16, V18.B16, V15.B16
+	FSTPQ (F7, F15), (R0)
+	VUMIN V1.B16, V6.B16, V6.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	WORD $0x6e264406 // ushl v6.16b, v0.16b, v6.16b
+	WORD $0x6e284408 // ushl v8.16b, v0.16b, v8.16b
+	VEOR V6.B16, V0.B16, V6.B16
+	VEOR V8.B16, V0.B16, V8.B16
+	VUMIN V1.B16, V11.B16, V11.B16
+	VUMIN V1.B16, V12.B16, V12.B16
+	WORD $0x6e2b44c6 // ushl v6.16b, v6.16b, v11.16b
+	WORD $0x6e2c4508 // ushl v8.16b, v8.16b, v12.16b
+	WORD $0x6e2b45ce // ushl v14.16b, v14.16b, v11.16b
+	WORD $0x6e2c4610 // ushl v16.16b, v16.16b, v12.16b
+	VBIT V6.B16, V14.B16, V19.B16
+	VBIT V8.B16, V16.B16, V20.B16
+	LSR $32, R8
+	FLDPQ 32(R0), (F8, F16)
+	VDUP R8, V6.S4
+	VTBL V3.B16, [V6.B16], V14.B16
+	VCMTST V2.B16, V14.B16, V14.B16
+	VBIT V14.B16, V19.B16, V8.B16
+	VTBL V4.B16, [V6.B16], V14.B16
+	VCMTST V2.B16, V14.B16, V14.B16
+	VBIT V14.B16, V20.B16, V16.B16
+	FSTPQ (F8, F16), 32(R0)
+	ADD $256, R4
+	ADD $256, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R9
+	BNE few32
+	CBNZ R6, word
+	RET
+
+few32:
+	TBZ $5, R9, few16
+	FLDPQ (R4), (F5, F6)
+	FLDPQ 32(R4), (F7, F8)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V5.B16, V5.B16
+	FLDPQ 64(R4), (F7, F8)
+	FLDPQ 96(R4), (F6, F9)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V9.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V7.B16, V7.B16
+	FLDPQ (R3), (F6, F9)
+	FLDPQ 32(R3), (F8, F10)
+	VUZP1 V9.H8, V6.H8, V6.H8
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	FLDPQ 64(R3), (F8, F10)
+	FLDPQ 96(R3), (F9, F11)
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V8.B16, V8.B16
+	FLDPQ (R1), (F9, F11)
+	FLDPQ (R2), (F10, F12)
+	VUMIN V1.B16, V5.B16, V5.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	WORD $0x6e274407 // ushl v7.16b, v0.16b, v7.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VEOR V7.B16, V0.B16, V7.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	WORD $0x6e2844e7 // ushl v7.16b, v7.16b, v8.16b
+	WORD $0x6e264529 // ushl v9.16b, v9.16b, v6.16b
+	WORD $0x6e28456b // ushl v11.16b, v11.16b, v8.16b
+	VBIT V5.B16, V9.B16, V10.B16
+	VBIT V7.B16, V11.B16, V12.B16
+	FLDPQ (R0), (F7, F11)
+	VDUP R8, V5.S4
+	VTBL V3.B16, [V5.B16], V9.B16
+	VCMTST V2.B16, V9.B16, V9.B16
+	VBIT V9.B16, V10.B16, V7.B16
+	VTBL V4.B16, [V5.B16], V9.B16
+	VCMTST V2.B16, V9.B16, V9.B16
+	VBIT V9.B16, V12.B16, V11.B16
+	FSTPQ (F7, F11), (R0)
+	ADD $128, R4
+	ADD $128, R3
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $32, R8
+
+few16:
+	TBZ $4, R9, few8
+	FLDPQ (R4), (F5, F6)
+	FLDPQ 32(R4), (F7, F8)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V5.B16, V5.B16
+	FLDPQ (R3), (F7, F8)
+	FLDPQ 32(R3), (F6, F9)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V9.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V7.B16, V7.B16
+	FMOVQ (R1), F6
+	FMOVQ (R2), F9
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6e2744a5 // ushl v5.16b, v5.16b, v7.16b
+	WORD $0x6e2744c6 // ushl v6.16b, v6.16b, v7.16b
+	VBIT V5.B16, V6.B16, V9.B16
+	FMOVQ (R0), F5
+	VDUP R8, V6.S4
+	VTBL V3.B16, [V6.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V9.B16, V5.B16
+	FMOVQ F5, (R0)
 	ADD $64, R4
-	SUB $8, R5
+	ADD $64, R3
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $16, R8
 
-smaller8:
-
-tile4:
-	CMP $4, R5
-	BLT smaller4
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	CBZ R1, start4
-	ADD R4, R1, R6
-	FLDPQ (R6), (F1, F2)
-
-start4:
-	CBZ R3, packed4
-	MOVD R2, R7
-	MOVD R3, R8
-
-column4:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V3.D2
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V4.D2
-	VUMIN V0.B16, V4.B16, V4.B16
-	FLDPQ (R9), (F5, F6)
-	WORD $0x6ee444a5 // ushl v5.2d, v5.2d, v4.2d
-	WORD $0x6ee444c6 // ushl v6.2d, v6.2d, v4.2d
-	VBIT V3.B16, V5.B16, V1.B16
-	VBIT V3.B16, V6.B16, V2.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column4
-
-packed4:
-	ADD R4, R0, R6
-	FSTPQ (F1, F2), (R6)
+few8:
+	TBZ $3, R9, few4
+	FLDPQ (R4), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	FLDPQ (R3), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVD (R1), F7
+	FMOVD (R2), F8
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	WORD $0x6e2644e7 // ushl v7.16b, v7.16b, v6.16b
+	VBIT V5.B16, V7.B16, V8.B16
+	FMOVD (R0), F5
+	VDUP R8, V7.S4
+	VTBL V3.B16, [V7.B16], V6.B16
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V6.B16, V8.B16, V5.B16
+	FMOVD F5, (R0)
 	ADD $32, R4
-	SUB $4, R5
+	ADD $32, R3
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R0
+	LSR $8, R8
 
-smaller4:
-
-tile2:
-	CMP $2, R5
-	BLT smaller2
-	VEOR V1.B16, V1.B16, V1.B16
-	CBZ R1, start2
-	ADD R4, R1, R6
-	FMOVQ (R6), F1
-
-start2:
-	CBZ R3, packed2
-	MOVD R2, R7
-	MOVD R3, R8
-
-column2:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V2.D2
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V3.D2
-	VUMIN V0.B16, V3.B16, V3.B16
-	FMOVQ (R9), F4
-	WORD $0x6ee34484 // ushl v4.2d, v4.2d, v3.2d
-	VBIT V2.B16, V4.B16, V1.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column2
-
-packed2:
-	ADD R4, R0, R6
-	FMOVQ F1, (R6)
+few4:
+	TBZ $2, R9, few2
+	FMOVQ (R4), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	FMOVQ (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS (R1), F7
+	FMOVS (R2), F8
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	WORD $0x6e2644e7 // ushl v7.16b, v7.16b, v6.16b
+	VBIT V5.B16, V7.B16, V8.B16
+	FMOVS (R0), F5
+	VDUP R8, V7.S4
+	VTBL V3.B16, [V7.B16], V6.B16
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V6.B16, V8.B16, V5.B16
+	FMOVS F5, (R0)
 	ADD $16, R4
-	SUB $2, R5
+	ADD $16, R3
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R0
+	LSR $4, R8
 
-smaller2:
-
-tile1:
-	CMP $1, R5
-	BLT smaller1
-	VEOR V1.B16, V1.B16, V1.B16
-	CBZ R1, start1
-	ADD R4, R1, R6
-	FMOVD (R6), F1
-
-start1:
-	CBZ R3, packed1
-	MOVD R2, R7
-	MOVD R3, R8
-
-column1:
-	MOVD 0(R7), R9
-	ADD R4, R9
-	MOVD 16(R7), R6
-	VDUP R6, V2.D2
-	MOVD 8(R7), R6
-	AND $0xff, R6
-	VDUP R6, V3.D2
-	VUMIN V0.B16, V3.B16, V3.B16
-	FMOVD (R9), F4
-	WORD $0x6ee34484 // ushl v4.2d, v4.2d, v3.2d
-	VBIT V2.B16, V4.B16, V1.B16
-	ADD $24, R7
-	SUBS $1, R8
-	BNE column1
-
-packed1:
-	ADD R4, R0, R6
-	FMOVD F1, (R6)
+few2:
+	TBZ $1, R9, few1
+	FMOVD (R4), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	FMOVD (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	MOVHU (R1), R7
+	FMOVS R7, F7
+	MOVHU (R2), R7
+	FMOVS R7, F8
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	WORD $0x6e2644e7 // ushl v7.16b, v7.16b, v6.16b
+	VBIT V5.B16, V7.B16, V8.B16
+	MOVHU (R0), R7
+	FMOVS R7, F5
+	VDUP R8, V7.S4
+	VTBL V3.B16, [V7.B16], V6.B16
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V6.B16, V8.B16, V5.B16
+	FMOVS F5, R7
+	MOVH R7, (R0)
 	ADD $8, R4
-	SUB $1, R5
+	ADD $8, R3
+	ADD $2, R1
+	ADD $2, R2
+	ADD $2, R0
+	LSR $2, R8
 
-smaller1:
+few1:
+	TBZ $0, R9, return
+	FMOVS (R4), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	FMOVS (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	MOVBU (R1), R7
+	FMOVS R7, F7
+	MOVBU (R2), R7
+	FMOVS R7, F8
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e254405 // ushl v5.16b, v0.16b, v5.16b
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	WORD $0x6e2644e7 // ushl v7.16b, v7.16b, v6.16b
+	VBIT V5.B16, V7.B16, V8.B16
+	MOVBU (R0), R7
+	FMOVS R7, F5
+	VDUP R8, V7.S4
+	VTBL V3.B16, [V7.B16], V6.B16
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V6.B16, V8.B16, V5.B16
+	FMOVS F5, R7
+	MOVB R7, (R0)
+
+return:
+	RET
+
+// func insertEachMasked16NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
+TEXT ·insertEachMasked16NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD pos+24(FP), R3
+	MOVD width+32(FP), R4
+	MOVD active+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD $0xffff, R7
+	VDUP R7, V0.H8
+	MOVD $0x7f, R7
+	VDUP R7, V1.H8
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
+	VSHL $8, V2.H8, V3.H8
+	CBZ R6, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R5), R8
+	MOVD $64, R9
+	CMP R9, R6
+	CSEL LT, R6, R9, R9
+	SUB R9, R6
+	SUBS $32, R9
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R4), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FLDPQ 32(R4), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	FLDPQ 64(R4), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	FLDPQ 96(R4), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ (R3), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 32(R3), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	FLDPQ 64(R3), (F10, F11)
+	VUZP1 V11.H8, V10.H8, V10.H8
+	FLDPQ 96(R3), (F11, F12)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	FLDPQ (R1), (F12, F13)
+	FLDPQ 32(R1), (F14, F15)
+	FLDPQ (R2), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	VUMIN V1.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	WORD $0x6e654405 // ushl v5.8h, v0.8h, v5.8h
+	VEOR V4.B16, V0.B16, V4.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	VUMIN V1.B16, V9.B16, V9.B16
+	WORD $0x6e684484 // ushl v4.8h, v4.8h, v8.8h
+	WORD $0x6e6944a5 // ushl v5.8h, v5.8h, v9.8h
+	WORD $0x6e68458c // ushl v12.8h, v12.8h, v8.8h
+	WORD $0x6e6945ad // ushl v13.8h, v13.8h, v9.8h
+	VBIT V4.B16, V12.B16, V16.B16
+	VBIT V5.B16, V13.B16, V17.B16
+	FLDPQ (R0), (F5, F13)
+	VDUP R8, V4.H8
+	VCMTST V2.H8, V4.H8, V12.H8
+	VBIT V12.B16, V16.B16, V5.B16
+	VCMTST V3.H8, V4.H8, V12.H8
+	VBIT V12.B16, V17.B16, V13.B16
+	FSTPQ (F5, F13), (R0)
+	VUMIN V1.B16, V6.B16, V6.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6e664406 // ushl v6.8h, v0.8h, v6.8h
+	WORD $0x6e674407 // ushl v7.8h, v0.8h, v7.8h
+	VEOR V6.B16, V0.B16, V6.B16
+	VEOR V7.B16, V0.B16, V7.B16
+	VUMIN V1.B16, V10.B16, V10.B16
+	VUMIN V1.B16, V11.B16, V11.B16
+	WORD $0x6e6a44c6 // ushl v6.8h, v6.8h, v10.8h
+	WORD $0x6e6b44e7 // ushl v7.8h, v7.8h, v11.8h
+	WORD $0x6e6a45ce // ushl v14.8h, v14.8h, v10.8h
+	WORD $0x6e6b45ef // ushl v15.8h, v15.8h, v11.8h
+	VBIT V6.B16, V14.B16, V18.B16
+	VBIT V7.B16, V15.B16, V19.B16
+	LSR $16, R8
+	FLDPQ 32(R0), (F7, F15)
+	VDUP R8, V6.H8
+	VCMTST V2.H8, V6.H8, V14.H8
+	VBIT V14.B16, V18.B16, V7.B16
+	VCMTST V3.H8, V6.H8, V14.H8
+	VBIT V14.B16, V19.B16, V15.B16
+	FSTPQ (F7, F15), 32(R0)
+	ADD $128, R4
+	ADD $128, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	LSR $16, R8
+	SUBS $32, R9
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R9
+	BNE few16
+	CBNZ R6, word
+	RET
+
+few16:
+	TBZ $4, R9, few8
+	FLDPQ (R4), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FLDPQ 32(R4), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	FLDPQ (R3), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	FLDPQ 32(R3), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ (R1), (F8, F9)
+	FLDPQ (R2), (F10, F11)
+	VUMIN V1.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	WORD $0x6e654405 // ushl v5.8h, v0.8h, v5.8h
+	VEOR V4.B16, V0.B16, V4.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6e664484 // ushl v4.8h, v4.8h, v6.8h
+	WORD $0x6e6744a5 // ushl v5.8h, v5.8h, v7.8h
+	WORD $0x6e664508 // ushl v8.8h, v8.8h, v6.8h
+	WORD $0x6e674529 // ushl v9.8h, v9.8h, v7.8h
+	VBIT V4.B16, V8.B16, V10.B16
+	VBIT V5.B16, V9.B16, V11.B16
+	FLDPQ (R0), (F5, F9)
+	VDUP R8, V4.H8
+	VCMTST V2.H8, V4.H8, V8.H8
+	VBIT V8.B16, V10.B16, V5.B16
+	VCMTST V3.H8, V4.H8, V8.H8
+	VBIT V8.B16, V11.B16, V9.B16
+	FSTPQ (F5, F9), (R0)
+	ADD $64, R4
+	ADD $64, R3
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $16, R8
+
+few8:
+	TBZ $3, R9, few4
+	FLDPQ (R4), (F4, F5)
+	VUZP1 V5.H8, V4.H8, V4.H8
+	FLDPQ (R3), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	FMOVQ (R1), F6
+	FMOVQ (R2), F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	WORD $0x6e6544c6 // ushl v6.8h, v6.8h, v5.8h
+	VBIT V4.B16, V6.B16, V7.B16
+	FMOVQ (R0), F4
+	VDUP R8, V6.H8
+	VCMTST V2.H8, V6.H8, V5.H8
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $32, R4
+	ADD $32, R3
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $8, R8
+
+few4:
+	TBZ $2, R9, few2
+	FMOVQ (R4), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	FMOVQ (R3), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVD (R1), F6
+	FMOVD (R2), F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	WORD $0x6e6544c6 // ushl v6.8h, v6.8h, v5.8h
+	VBIT V4.B16, V6.B16, V7.B16
+	FMOVD (R0), F4
+	VDUP R8, V6.H8
+	VCMTST V2.H8, V6.H8, V5.H8
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVD F4, (R0)
+	ADD $16, R4
+	ADD $16, R3
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R0
+	LSR $4, R8
+
+few2:
+	TBZ $1, R9, few1
+	FMOVD (R4), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	FMOVD (R3), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVS (R1), F6
+	FMOVS (R2), F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	WORD $0x6e6544c6 // ushl v6.8h, v6.8h, v5.8h
+	VBIT V4.B16, V6.B16, V7.B16
+	FMOVS (R0), F4
+	VDUP R8, V6.H8
+	VCMTST V2.H8, V6.H8, V5.H8
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVS F4, (R0)
+	ADD $8, R4
+	ADD $8, R3
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R0
+	LSR $2, R8
+
+few1:
+	TBZ $0, R9, return
+	FMOVS (R4), F4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	FMOVS (R3), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	MOVHU (R1), R7
+	FMOVS R7, F6
+	MOVHU (R2), R7
+	FMOVS R7, F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6e644404 // ushl v4.8h, v0.8h, v4.8h
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	WORD $0x6e6544c6 // ushl v6.8h, v6.8h, v5.8h
+	VBIT V4.B16, V6.B16, V7.B16
+	MOVHU (R0), R7
+	FMOVS R7, F4
+	VDUP R8, V6.H8
+	VCMTST V2.H8, V6.H8, V5.H8
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVS F4, R7
+	MOVH R7, (R0)
+
+return:
+	RET
+
+// func insertEachMasked32NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
+TEXT ·insertEachMasked32NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD pos+24(FP), R3
+	MOVD width+32(FP), R4
+	MOVD active+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD $0xffffffff, R7
+	VDUP R7, V0.S4
+	MOVD $0x7f, R7
+	VDUP R7, V1.S4
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
+	VSHL $4, V2.S4, V3.S4
+	CBZ R6, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R5), R8
+	MOVD $64, R9
+	CMP R9, R6
+	CSEL LT, R6, R9, R9
+	SUB R9, R6
+	SUBS $16, R9
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R4), (F4, F5)
+	FLDPQ 32(R4), (F6, F7)
+	FLDPQ (R3), (F8, F9)
+	FLDPQ 32(R3), (F10, F11)
+	FLDPQ (R1), (F12, F13)
+	FLDPQ 32(R1), (F14, F15)
+	FLDPQ (R2), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	VUMIN V1.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
+	WORD $0x6ea54405 // ushl v5.4s, v0.4s, v5.4s
+	VEOR V4.B16, V0.B16, V4.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	VUMIN V1.B16, V9.B16, V9.B16
+	WORD $0x6ea84484 // ushl v4.4s, v4.4s, v8.4s
+	WORD $0x6ea944a5 // ushl v5.4s, v5.4s, v9.4s
+	WORD $0x6ea8458c // ushl v12.4s, v12.4s, v8.4s
+	WORD $0x6ea945ad // ushl v13.4s, v13.4s, v9.4s
+	VBIT V4.B16, V12.B16, V16.B16
+	VBIT V5.B16, V13.B16, V17.B16
+	FLDPQ (R0), (F5, F13)
+	VDUP R8, V4.S4
+	VCMTST V2.S4, V4.S4, V12.S4
+	VBIT V12.B16, V16.B16, V5.B16
+	VCMTST V3.S4, V4.S4, V12.S4
+	VBIT V12.B16, V17.B16, V13.B16
+	FSTPQ (F5, F13), (R0)
+	VUMIN V1.B16, V6.B16, V6.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6ea64406 // ushl v6.4s, v0.4s, v6.4s
+	WORD $0x6ea74407 // ushl v7.4s, v0.4s, v7.4s
+	VEOR V6.B16, V0.B16, V6.B16
+	VEOR V7.B16, V0.B16, V7.B16
+	VUMIN V1.B16, V10.B16, V10.B16
+	VUMIN V1.B16, V11.B16, V11.B16
+	WORD $0x6eaa44c6 // ushl v6.4s, v6.4s, v10.4s
+	WORD $0x6eab44e7 // ushl v7.4s, v7.4s, v11.4s
+	WORD $0x6eaa45ce // ushl v14.4s, v14.4s, v10.4s
+	WORD $0x6eab45ef // ushl v15.4s, v15.4s, v11.4s
+	VBIT V6.B16, V14.B16, V18.B16
+	VBIT V7.B16, V15.B16, V19.B16
+	LSR $8, R8
+	FLDPQ 32(R0), (F7, F15)
+	VDUP R8, V6.S4
+	VCMTST V2.S4, V6.S4, V14.S4
+	VBIT V14.B16, V18.B16, V7.B16
+	VCMTST V3.S4, V6.S4, V14.S4
+	VBIT V14.B16, V19.B16, V15.B16
+	FSTPQ (F7, F15), 32(R0)
+	ADD $64, R4
+	ADD $64, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	LSR $8, R8
+	SUBS $16, R9
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R9
+	BNE few8
+	CBNZ R6, word
+	RET
+
+few8:
+	TBZ $3, R9, few4
+	FLDPQ (R4), (F4, F5)
+	FLDPQ (R3), (F6, F7)
+	FLDPQ (R1), (F8, F9)
+	FLDPQ (R2), (F10, F11)
+	VUMIN V1.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
+	WORD $0x6ea54405 // ushl v5.4s, v0.4s, v5.4s
+	VEOR V4.B16, V0.B16, V4.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea744a5 // ushl v5.4s, v5.4s, v7.4s
+	WORD $0x6ea64508 // ushl v8.4s, v8.4s, v6.4s
+	WORD $0x6ea74529 // ushl v9.4s, v9.4s, v7.4s
+	VBIT V4.B16, V8.B16, V10.B16
+	VBIT V5.B16, V9.B16, V11.B16
+	FLDPQ (R0), (F5, F9)
+	VDUP R8, V4.S4
+	VCMTST V2.S4, V4.S4, V8.S4
+	VBIT V8.B16, V10.B16, V5.B16
+	VCMTST V3.S4, V4.S4, V8.S4
+	VBIT V8.B16, V11.B16, V9.B16
+	FSTPQ (F5, F9), (R0)
+	ADD $32, R4
+	ADD $32, R3
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $8, R8
+
+few4:
+	TBZ $2, R9, few2
+	FMOVQ (R4), F4
+	FMOVQ (R3), F5
+	FMOVQ (R1), F6
+	FMOVQ (R2), F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6ea54484 // ushl v4.4s, v4.4s, v5.4s
+	WORD $0x6ea544c6 // ushl v6.4s, v6.4s, v5.4s
+	VBIT V4.B16, V6.B16, V7.B16
+	FMOVQ (R0), F4
+	VDUP R8, V6.S4
+	VCMTST V2.S4, V6.S4, V5.S4
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVQ F4, (R0)
+	ADD $16, R4
+	ADD $16, R3
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $4, R8
+
+few2:
+	TBZ $1, R9, few1
+	FMOVD (R4), F4
+	FMOVD (R3), F5
+	FMOVD (R1), F6
+	FMOVD (R2), F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6ea54484 // ushl v4.4s, v4.4s, v5.4s
+	WORD $0x6ea544c6 // ushl v6.4s, v6.4s, v5.4s
+	VBIT V4.B16, V6.B16, V7.B16
+	FMOVD (R0), F4
+	VDUP R8, V6.S4
+	VCMTST V2.S4, V6.S4, V5.S4
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVD F4, (R0)
+	ADD $8, R4
+	ADD $8, R3
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R0
+	LSR $2, R8
+
+few1:
+	TBZ $0, R9, return
+	FMOVS (R4), F4
+	FMOVS (R3), F5
+	FMOVS (R1), F6
+	FMOVS (R2), F7
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
+	VEOR V4.B16, V0.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6ea54484 // ushl v4.4s, v4.4s, v5.4s
+	WORD $0x6ea544c6 // ushl v6.4s, v6.4s, v5.4s
+	VBIT V4.B16, V6.B16, V7.B16
+	FMOVS (R0), F4
+	VDUP R8, V6.S4
+	VCMTST V2.S4, V6.S4, V5.S4
+	VBIT V5.B16, V7.B16, V4.B16
+	FMOVS F4, (R0)
+
+return:
+	RET
+
+// func insertEachMasked64NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
+TEXT ·insertEachMasked64NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD base+16(FP), R2
+	MOVD pos+24(FP), R3
+	MOVD width+32(FP), R4
+	MOVD active+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD $0xffffffffffffffff, R7
+	VDUP R7, V0.D2
+	MOVD $0x7f0000007f, R7
+	VDUP R7, V1.D2
+	MOVD $0x0, R7
+	VDUP R7, V2.D2
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
+	VSHL $2, V3.D2, V4.D2
+	CBZ R6, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R5), R8
+	MOVD $64, R9
+	CMP R9, R6
+	CSEL LT, R6, R9, R9
+	SUB R9, R6
+	SUBS $8, R9
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R4), (F5, F6)
+	FLDPQ (R3), (F7, F8)
+	FLDPQ (R1), (F9, F10)
+	FLDPQ 32(R1), (F11, F12)
+	FLDPQ (R2), (F13, F14)
+	FLDPQ 32(R2), (F15, F16)
+	VUMIN V1.B16, V5.B16, V5.B16
+	VZIP1 V2.S4, V5.S4, V17.S4
+	VZIP2 V2.S4, V5.S4, V5.S4
+	WORD $0x6ef14411 // ushl v17.2d, v0.2d, v17.2d
+	WORD $0x6ee54405 // ushl v5.2d, v0.2d, v5.2d
+	VEOR V17.B16, V0.B16, V17.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V7.B16, V7.B16
+	VZIP1 V2.S4, V7.S4, V18.S4
+	VZIP2 V2.S4, V7.S4, V7.S4
+	WORD $0x6ef24631 // ushl v17.2d, v17.2d, v18.2d
+	WORD $0x6ee744a5 // ushl v5.2d, v5.2d, v7.2d
+	WORD $0x6ef24529 // ushl v9.2d, v9.2d, v18.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	VBIT V17.B16, V9.B16, V13.B16
+	VBIT V5.B16, V10.B16, V14.B16
+	FLDPQ (R0), (F5, F10)
+	VDUP R8, V17.D2
+	VCMTST V3.D2, V17.D2, V9.D2
+	VBIT V9.B16, V13.B16, V5.B16
+	VCMTST V4.D2, V17.D2, V9.D2
+	VBIT V9.B16, V14.B16, V10.B16
+	FSTPQ (F5, F10), (R0)
+	VUMIN V1.B16, V6.B16, V6.B16
+	VZIP1 V2.S4, V6.S4, V13.S4
+	VZIP2 V2.S4, V6.S4, V6.S4
+	WORD $0x6eed440d // ushl v13.2d, v0.2d, v13.2d
+	WORD $0x6ee64406 // ushl v6.2d, v0.2d, v6.2d
+	VEOR V13.B16, V0.B16, V13.B16
+	VEOR V6.B16, V0.B16, V6.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	VZIP1 V2.S4, V8.S4, V14.S4
+	VZIP2 V2.S4, V8.S4, V8.S4
+	WORD $0x6eee45ad // ushl v13.2d, v13.2d, v14.2d
+	WORD $0x6ee844c6 // ushl v6.2d, v6.2d, v8.2d
+	WORD $0x6eee456b // ushl v11.2d, v11.2d, v14.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	VBIT V13.B16, V11.B16, V15.B16
+	VBIT V6.B16, V12.B16, V16.B16
+	LSR $4, R8
+	FLDPQ 32(R0), (F6, F12)
+	VDUP R8, V13.D2
+	VCMTST V3.D2, V13.D2, V11.D2
+	VBIT V11.B16, V15.B16, V6.B16
+	VCMTST V4.D2, V13.D2, V11.D2
+	VBIT V11.B16, V16.B16, V12.B16
+	FSTPQ (F6, F12), 32(R0)
+	ADD $32, R4
+	ADD $32, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	LSR $4, R8
+	SUBS $8, R9
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R9
+	BNE few4
+	CBNZ R6, word
+	RET
+
+few4:
+	TBZ $2, R9, few2
+	FMOVQ (R4), F5
+	FMOVQ (R3), F6
+	FLDPQ (R1), (F7, F8)
+	FLDPQ (R2), (F9, F10)
+	VUMIN V1.B16, V5.B16, V5.B16
+	VZIP1 V2.S4, V5.S4, V11.S4
+	VZIP2 V2.S4, V5.S4, V5.S4
+	WORD $0x6eeb440b // ushl v11.2d, v0.2d, v11.2d
+	WORD $0x6ee54405 // ushl v5.2d, v0.2d, v5.2d
+	VEOR V11.B16, V0.B16, V11.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	VZIP1 V2.S4, V6.S4, V12.S4
+	VZIP2 V2.S4, V6.S4, V6.S4
+	WORD $0x6eec456b // ushl v11.2d, v11.2d, v12.2d
+	WORD $0x6ee644a5 // ushl v5.2d, v5.2d, v6.2d
+	WORD $0x6eec44e7 // ushl v7.2d, v7.2d, v12.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	VBIT V11.B16, V7.B16, V9.B16
+	VBIT V5.B16, V8.B16, V10.B16
+	FLDPQ (R0), (F5, F8)
+	VDUP R8, V11.D2
+	VCMTST V3.D2, V11.D2, V7.D2
+	VBIT V7.B16, V9.B16, V5.B16
+	VCMTST V4.D2, V11.D2, V7.D2
+	VBIT V7.B16, V10.B16, V8.B16
+	FSTPQ (F5, F8), (R0)
+	ADD $16, R4
+	ADD $16, R3
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R0
+	LSR $4, R8
+
+few2:
+	TBZ $1, R9, few1
+	FMOVD (R4), F5
+	FMOVD (R3), F6
+	FMOVQ (R1), F7
+	FMOVQ (R2), F8
+	VUMIN V1.B16, V5.B16, V5.B16
+	VZIP1 V2.S4, V5.S4, V5.S4
+	WORD $0x6ee54405 // ushl v5.2d, v0.2d, v5.2d
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	VZIP1 V2.S4, V6.S4, V6.S4
+	WORD $0x6ee644a5 // ushl v5.2d, v5.2d, v6.2d
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	VBIT V5.B16, V7.B16, V8.B16
+	FMOVQ (R0), F5
+	VDUP R8, V7.D2
+	VCMTST V3.D2, V7.D2, V6.D2
+	VBIT V6.B16, V8.B16, V5.B16
+	FMOVQ F5, (R0)
+	ADD $8, R4
+	ADD $8, R3
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R0
+	LSR $2, R8
+
+few1:
+	TBZ $0, R9, return
+	FMOVS (R4), F5
+	FMOVS (R3), F6
+	FMOVD (R1), F7
+	FMOVD (R2), F8
+	VUMIN V1.B16, V5.B16, V5.B16
+	VZIP1 V2.S4, V5.S4, V5.S4
+	WORD $0x6ee54405 // ushl v5.2d, v0.2d, v5.2d
+	VEOR V5.B16, V0.B16, V5.B16
+	VUMIN V1.B16, V6.B16, V6.B16
+	VZIP1 V2.S4, V6.S4, V6.S4
+	WORD $0x6ee644a5 // ushl v5.2d, v5.2d, v6.2d
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	VBIT V5.B16, V7.B16, V8.B16
+	FMOVD (R0), F5
+	VDUP R8, V7.D2
+	VCMTST V3.D2, V7.D2, V6.D2
+	VBIT V6.B16, V8.B16, V5.B16
+	FMOVD F5, (R0)
+
+return:
+	RET
+
+// func fillMasked8NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
+TEXT ·fillMasked8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD mask+40(FP), R4
+	VDUP R4, V0.D2
+	MOVD value+32(FP), R4
+	VDUP R4, V1.D2
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $64, R6
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	VBIT V0.B16, V1.B16, V5.B16
+	VBIT V0.B16, V1.B16, V6.B16
+	FLDPQ (R0), (F9, F10)
+	VDUP R5, V11.S4
+	VTBL V3.B16, [V11.B16], V12.B16
+	VCMTST V2.B16, V12.B16, V12.B16
+	VBIT V12.B16, V5.B16, V9.B16
+	VTBL V4.B16, [V11.B16], V12.B16
+	VCMTST V2.B16, V12.B16, V12.B16
+	VBIT V12.B16, V6.B16, V10.B16
+	FSTPQ (F9, F10), (R0)
+	VBIT V0.B16, V1.B16, V7.B16
+	VBIT V0.B16, V1.B16, V8.B16
+	LSR $32, R5
+	FLDPQ 32(R0), (F5, F6)
+	VDUP R5, V9.S4
+	VTBL V3.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V7.B16, V5.B16
+	VTBL V4.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V8.B16, V6.B16
+	FSTPQ (F5, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R6
+	BNE few32
+	CBNZ R3, word
+	RET
+
+few32:
+	TBZ $5, R6, few16
+	FLDPQ (R1), (F5, F6)
+	VBIT V0.B16, V1.B16, V5.B16
+	VBIT V0.B16, V1.B16, V6.B16
+	FLDPQ (R0), (F7, F8)
+	VDUP R5, V9.S4
+	VTBL V3.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V5.B16, V7.B16
+	VTBL V4.B16, [V9.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V6.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $32, R5
+
+few16:
+	TBZ $4, R6, few8
+	FMOVQ (R1), F5
+	VBIT V0.B16, V1.B16, V5.B16
+	FMOVQ (R0), F6
+	VDUP R5, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $16, R5
+
+few8:
+	TBZ $3, R6, few4
+	FMOVD (R1), F5
+	VBIT V0.B16, V1.B16, V5.B16
+	FMOVD (R0), F6
+	VDUP R5, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $8, R0
+	LSR $8, R5
+
+few4:
+	TBZ $2, R6, few2
+	FMOVS (R1), F5
+	VBIT V0.B16, V1.B16, V5.B16
+	FMOVS (R0), F6
+	VDUP R5, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVS F6, (R0)
+	ADD $4, R1
+	ADD $4, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	MOVHU (R1), R4
+	FMOVS R4, F5
+	VBIT V0.B16, V1.B16, V5.B16
+	MOVHU (R0), R4
+	FMOVS R4, F6
+	VDUP R5, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVS F6, R4
+	MOVH R4, (R0)
+	ADD $2, R1
+	ADD $2, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	MOVBU (R1), R4
+	FMOVS R4, F5
+	VBIT V0.B16, V1.B16, V5.B16
+	MOVBU (R0), R4
+	FMOVS R4, F6
+	VDUP R5, V7.S4
+	VTBL V3.B16, [V7.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVS F6, R4
+	MOVB R4, (R0)
+
+return:
+	RET
+
+// func fillMasked16NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
+TEXT ·fillMasked16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD mask+40(FP), R4
+	VDUP R4, V0.D2
+	MOVD value+32(FP), R4
+	VDUP R4, V1.D2
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
+	VSHL $8, V2.H8, V3.H8
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $32, R6
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	VBIT V0.B16, V1.B16, V4.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	FLDPQ (R0), (F8, F9)
+	VDUP R5, V10.H8
+	VCMTST V2.H8, V10.H8, V11.H8
+	VBIT V11.B16, V4.B16, V8.B16
+	VCMTST V3.H8, V10.H8, V11.H8
+	VBIT V11.B16, V5.B16, V9.B16
+	FSTPQ (F8, F9), (R0)
+	VBIT V0.B16, V1.B16, V6.B16
+	VBIT V0.B16, V1.B16, V7.B16
+	LSR $16, R5
+	FLDPQ 32(R0), (F4, F5)
+	VDUP R5, V8.H8
+	VCMTST V2.H8, V8.H8, V9.H8
+	VBIT V9.B16, V6.B16, V4.B16
+	VCMTST V3.H8, V8.H8, V9.H8
+	VBIT V9.B16, V7.B16, V5.B16
+	FSTPQ (F4, F5), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	LSR $16, R5
+	SUBS $32, R6
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R6
+	BNE few16
+	CBNZ R3, word
+	RET
+
+few16:
+	TBZ $4, R6, few8
+	FLDPQ (R1), (F4, F5)
+	VBIT V0.B16, V1.B16, V4.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	FLDPQ (R0), (F6, F7)
+	VDUP R5, V8.H8
+	VCMTST V2.H8, V8.H8, V9.H8
+	VBIT V9.B16, V4.B16, V6.B16
+	VCMTST V3.H8, V8.H8, V9.H8
+	VBIT V9.B16, V5.B16, V7.B16
+	FSTPQ (F6, F7), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $16, R5
+
+few8:
+	TBZ $3, R6, few4
+	FMOVQ (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVQ (R0), F5
+	VDUP R5, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVQ F5, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $8, R5
+
+few4:
+	TBZ $2, R6, few2
+	FMOVD (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVD (R0), F5
+	VDUP R5, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVD F5, (R0)
+	ADD $8, R1
+	ADD $8, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	FMOVS (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVS (R0), F5
+	VDUP R5, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVS F5, (R0)
+	ADD $4, R1
+	ADD $4, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	MOVHU (R1), R4
+	FMOVS R4, F4
+	VBIT V0.B16, V1.B16, V4.B16
+	MOVHU (R0), R4
+	FMOVS R4, F5
+	VDUP R5, V6.H8
+	VCMTST V2.H8, V6.H8, V7.H8
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVS F5, R4
+	MOVH R4, (R0)
+
+return:
+	RET
+
+// func fillMasked32NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
+TEXT ·fillMasked32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD mask+40(FP), R4
+	VDUP R4, V0.D2
+	MOVD value+32(FP), R4
+	VDUP R4, V1.D2
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
+	VSHL $4, V2.S4, V3.S4
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $16, R6
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	VBIT V0.B16, V1.B16, V4.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	FLDPQ (R0), (F8, F9)
+	VDUP R5, V10.S4
+	VCMTST V2.S4, V10.S4, V11.S4
+	VBIT V11.B16, V4.B16, V8.B16
+	VCMTST V3.S4, V10.S4, V11.S4
+	VBIT V11.B16, V5.B16, V9.B16
+	FSTPQ (F8, F9), (R0)
+	VBIT V0.B16, V1.B16, V6.B16
+	VBIT V0.B16, V1.B16, V7.B16
+	LSR $8, R5
+	FLDPQ 32(R0), (F4, F5)
+	VDUP R5, V8.S4
+	VCMTST V2.S4, V8.S4, V9.S4
+	VBIT V9.B16, V6.B16, V4.B16
+	VCMTST V3.S4, V8.S4, V9.S4
+	VBIT V9.B16, V7.B16, V5.B16
+	FSTPQ (F4, F5), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	LSR $8, R5
+	SUBS $16, R6
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R6
+	BNE few8
+	CBNZ R3, word
+	RET
+
+few8:
+	TBZ $3, R6, few4
+	FLDPQ (R1), (F4, F5)
+	VBIT V0.B16, V1.B16, V4.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	FLDPQ (R0), (F6, F7)
+	VDUP R5, V8.S4
+	VCMTST V2.S4, V8.S4, V9.S4
+	VBIT V9.B16, V4.B16, V6.B16
+	VCMTST V3.S4, V8.S4, V9.S4
+	VBIT V9.B16, V5.B16, V7.B16
+	FSTPQ (F6, F7), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $8, R5
+
+few4:
+	TBZ $2, R6, few2
+	FMOVQ (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVQ (R0), F5
+	VDUP R5, V6.S4
+	VCMTST V2.S4, V6.S4, V7.S4
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVQ F5, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	FMOVD (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVD (R0), F5
+	VDUP R5, V6.S4
+	VCMTST V2.S4, V6.S4, V7.S4
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVD F5, (R0)
+	ADD $8, R1
+	ADD $8, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	FMOVS (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVS (R0), F5
+	VDUP R5, V6.S4
+	VCMTST V2.S4, V6.S4, V7.S4
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVS F5, (R0)
+
+return:
+	RET
+
+// func fillMasked64NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
+TEXT ·fillMasked64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD mask+40(FP), R4
+	VDUP R4, V0.D2
+	MOVD value+32(FP), R4
+	VDUP R4, V1.D2
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V2
+	VSHL $2, V2.D2, V3.D2
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $8, R6
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	VBIT V0.B16, V1.B16, V4.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	FLDPQ (R0), (F8, F9)
+	VDUP R5, V10.D2
+	VCMTST V2.D2, V10.D2, V11.D2
+	VBIT V11.B16, V4.B16, V8.B16
+	VCMTST V3.D2, V10.D2, V11.D2
+	VBIT V11.B16, V5.B16, V9.B16
+	FSTPQ (F8, F9), (R0)
+	VBIT V0.B16, V1.B16, V6.B16
+	VBIT V0.B16, V1.B16, V7.B16
+	LSR $4, R5
+	FLDPQ 32(R0), (F4, F5)
+	VDUP R5, V8.D2
+	VCMTST V2.D2, V8.D2, V9.D2
+	VBIT V9.B16, V6.B16, V4.B16
+	VCMTST V3.D2, V8.D2, V9.D2
+	VBIT V9.B16, V7.B16, V5.B16
+	FSTPQ (F4, F5), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	LSR $4, R5
+	SUBS $8, R6
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R6
+	BNE few4
+	CBNZ R3, word
+	RET
+
+few4:
+	TBZ $2, R6, few2
+	FLDPQ (R1), (F4, F5)
+	VBIT V0.B16, V1.B16, V4.B16
+	VBIT V0.B16, V1.B16, V5.B16
+	FLDPQ (R0), (F6, F7)
+	VDUP R5, V8.D2
+	VCMTST V2.D2, V8.D2, V9.D2
+	VBIT V9.B16, V4.B16, V6.B16
+	VCMTST V3.D2, V8.D2, V9.D2
+	VBIT V9.B16, V5.B16, V7.B16
+	FSTPQ (F6, F7), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	FMOVQ (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVQ (R0), F5
+	VDUP R5, V6.D2
+	VCMTST V2.D2, V6.D2, V7.D2
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVQ F5, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	FMOVD (R1), F4
+	VBIT V0.B16, V1.B16, V4.B16
+	FMOVD (R0), F5
+	VDUP R5, V6.D2
+	VCMTST V2.D2, V6.D2, V7.D2
+	VBIT V7.B16, V4.B16, V5.B16
+	FMOVD F5, (R0)
+
+return:
+	RET
+
+// func selectMasked8NEON(dst, mask, src, base, active unsafe.Pointer, n int)
+TEXT ·selectMasked8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD mask+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD base+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V0
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V1
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V2
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $64, R8
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R1), (F3, F4)
+	FLDPQ 32(R1), (F5, F6)
+	FLDPQ (R2), (F7, F8)
+	FLDPQ 32(R2), (F9, F10)
+	FLDPQ (R3), (F11, F12)
+	FLDPQ 32(R3), (F13, F14)
+	VBIT V3.B16, V7.B16, V11.B16
+	VBIT V4.B16, V8.B16, V12.B16
+	FLDPQ (R0), (F4, F8)
+	VDUP R7, V3.S4
+	VTBL V1.B16, [V3.B16], V7.B16
+	VCMTST V0.B16, V7.B16, V7.B16
+	VBIT V7.B16, V11.B16, V4.B16
+	VTBL V2.B16, [V3.B16], V7.B16
+	VCMTST V0.B16, V7.B16, V7.B16
+	VBIT V7.B16, V12.B16, V8.B16
+	FSTPQ (F4, F8), (R0)
+	VBIT V5.B16, V9.B16, V13.B16
+	VBIT V6.B16, V10.B16, V14.B16
+	LSR $32, R7
+	FLDPQ 32(R0), (F6, F10)
+	VDUP R7, V5.S4
+	VTBL V1.B16, [V5.B16], V9.B16
+	VCMTST V0.B16, V9.B16, V9.B16
+	VBIT V9.B16, V13.B16, V6.B16
+	VTBL V2.B16, [V5.B16], V9.B16
+	VCMTST V0.B16, V9.B16, V9.B16
+	VBIT V9.B16, V14.B16, V10.B16
+	FSTPQ (F6, F10), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R8
+	BNE few32
+	CBNZ R5, word
+	RET
+
+few32:
+	TBZ $5, R8, few16
+	FLDPQ (R1), (F3, F4)
+	FLDPQ (R2), (F5, F6)
+	FLDPQ (R3), (F7, F8)
+	VBIT V3.B16, V5.B16, V7.B16
+	VBIT V4.B16, V6.B16, V8.B16
+	FLDPQ (R0), (F4, F6)
+	VDUP R7, V3.S4
+	VTBL V1.B16, [V3.B16], V5.B16
+	VCMTST V0.B16, V5.B16, V5.B16
+	VBIT V5.B16, V7.B16, V4.B16
+	VTBL V2.B16, [V3.B16], V5.B16
+	VCMTST V0.B16, V5.B16, V5.B16
+	VBIT V5.B16, V8.B16, V6.B16
+	FSTPQ (F4, F6), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	LSR $32, R7
+
+few16:
+	TBZ $4, R8, few8
+	FMOVQ (R1), F3
+	FMOVQ (R2), F4
+	FMOVQ (R3), F5
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVQ (R0), F3
+	VDUP R7, V4.S4
+	VTBL V1.B16, [V4.B16], V6.B16
+	VCMTST V0.B16, V6.B16, V6.B16
+	VBIT V6.B16, V5.B16, V3.B16
+	FMOVQ F3, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R0
+	LSR $16, R7
+
+few8:
+	TBZ $3, R8, few4
+	FMOVD (R1), F3
+	FMOVD (R2), F4
+	FMOVD (R3), F5
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVD (R0), F3
+	VDUP R7, V4.S4
+	VTBL V1.B16, [V4.B16], V6.B16
+	VCMTST V0.B16, V6.B16, V6.B16
+	VBIT V6.B16, V5.B16, V3.B16
+	FMOVD F3, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVS (R1), F3
+	FMOVS (R2), F4
+	FMOVS (R3), F5
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVS (R0), F3
+	VDUP R7, V4.S4
+	VTBL V1.B16, [V4.B16], V6.B16
+	VCMTST V0.B16, V6.B16, V6.B16
+	VBIT V6.B16, V5.B16, V3.B16
+	FMOVS F3, (R0)
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R3
+	ADD $4, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	MOVHU (R1), R6
+	FMOVS R6, F3
+	MOVHU (R2), R6
+	FMOVS R6, F4
+	MOVHU (R3), R6
+	FMOVS R6, F5
+	VBIT V3.B16, V4.B16, V5.B16
+	MOVHU (R0), R6
+	FMOVS R6, F3
+	VDUP R7, V4.S4
+	VTBL V1.B16, [V4.B16], V6.B16
+	VCMTST V0.B16, V6.B16, V6.B16
+	VBIT V6.B16, V5.B16, V3.B16
+	FMOVS F3, R6
+	MOVH R6, (R0)
+	ADD $2, R1
+	ADD $2, R2
+	ADD $2, R3
+	ADD $2, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	MOVBU (R1), R6
+	FMOVS R6, F3
+	MOVBU (R2), R6
+	FMOVS R6, F4
+	MOVBU (R3), R6
+	FMOVS R6, F5
+	VBIT V3.B16, V4.B16, V5.B16
+	MOVBU (R0), R6
+	FMOVS R6, F3
+	VDUP R7, V4.S4
+	VTBL V1.B16, [V4.B16], V6.B16
+	VCMTST V0.B16, V6.B16, V6.B16
+	VBIT V6.B16, V5.B16, V3.B16
+	FMOVS F3, R6
+	MOVB R6, (R0)
+
+return:
+	RET
+
+// func selectMasked16NEON(dst, mask, src, base, active unsafe.Pointer, n int)
+TEXT ·selectMasked16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD mask+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD base+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V0
+	VSHL $8, V0.H8, V1.H8
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $32, R8
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R1), (F2, F3)
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	FLDPQ 32(R2), (F8, F9)
+	FLDPQ (R3), (F10, F11)
+	FLDPQ 32(R3), (F12, F13)
+	VBIT V2.B16, V6.B16, V10.B16
+	VBIT V3.B16, V7.B16, V11.B16
+	FLDPQ (R0), (F3, F7)
+	VDUP R7, V2.H8
+	VCMTST V0.H8, V2.H8, V6.H8
+	VBIT V6.B16, V10.B16, V3.B16
+	VCMTST V1.H8, V2.H8, V6.H8
+	VBIT V6.B16, V11.B16, V7.B16
+	FSTPQ (F3, F7), (R0)
+	VBIT V4.B16, V8.B16, V12.B16
+	VBIT V5.B16, V9.B16, V13.B16
+	LSR $16, R7
+	FLDPQ 32(R0), (F5, F9)
+	VDUP R7, V4.H8
+	VCMTST V0.H8, V4.H8, V8.H8
+	VBIT V8.B16, V12.B16, V5.B16
+	VCMTST V1.H8, V4.H8, V8.H8
+	VBIT V8.B16, V13.B16, V9.B16
+	FSTPQ (F5, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+	LSR $16, R7
+	SUBS $32, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R8
+	BNE few16
+	CBNZ R5, word
+	RET
+
+few16:
+	TBZ $4, R8, few8
+	FLDPQ (R1), (F2, F3)
+	FLDPQ (R2), (F4, F5)
+	FLDPQ (R3), (F6, F7)
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F3, F5)
+	VDUP R7, V2.H8
+	VCMTST V0.H8, V2.H8, V4.H8
+	VBIT V4.B16, V6.B16, V3.B16
+	VCMTST V1.H8, V2.H8, V4.H8
+	VBIT V4.B16, V7.B16, V5.B16
+	FSTPQ (F3, F5), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	LSR $16, R7
+
+few8:
+	TBZ $3, R8, few4
+	FMOVQ (R1), F2
+	FMOVQ (R2), F3
+	FMOVQ (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVQ (R0), F2
+	VDUP R7, V3.H8
+	VCMTST V0.H8, V3.H8, V5.H8
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVQ F2, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVD (R1), F2
+	FMOVD (R2), F3
+	FMOVD (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVD (R0), F2
+	VDUP R7, V3.H8
+	VCMTST V0.H8, V3.H8, V5.H8
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVD F2, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVS (R1), F2
+	FMOVS (R2), F3
+	FMOVS (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVS (R0), F2
+	VDUP R7, V3.H8
+	VCMTST V0.H8, V3.H8, V5.H8
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVS F2, (R0)
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R3
+	ADD $4, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	MOVHU (R1), R6
+	FMOVS R6, F2
+	MOVHU (R2), R6
+	FMOVS R6, F3
+	MOVHU (R3), R6
+	FMOVS R6, F4
+	VBIT V2.B16, V3.B16, V4.B16
+	MOVHU (R0), R6
+	FMOVS R6, F2
+	VDUP R7, V3.H8
+	VCMTST V0.H8, V3.H8, V5.H8
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVS F2, R6
+	MOVH R6, (R0)
+
+return:
+	RET
+
+// func selectMasked32NEON(dst, mask, src, base, active unsafe.Pointer, n int)
+TEXT ·selectMasked32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD mask+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD base+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V0
+	VSHL $4, V0.S4, V1.S4
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $16, R8
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R1), (F2, F3)
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	FLDPQ 32(R2), (F8, F9)
+	FLDPQ (R3), (F10, F11)
+	FLDPQ 32(R3), (F12, F13)
+	VBIT V2.B16, V6.B16, V10.B16
+	VBIT V3.B16, V7.B16, V11.B16
+	FLDPQ (R0), (F3, F7)
+	VDUP R7, V2.S4
+	VCMTST V0.S4, V2.S4, V6.S4
+	VBIT V6.B16, V10.B16, V3.B16
+	VCMTST V1.S4, V2.S4, V6.S4
+	VBIT V6.B16, V11.B16, V7.B16
+	FSTPQ (F3, F7), (R0)
+	VBIT V4.B16, V8.B16, V12.B16
+	VBIT V5.B16, V9.B16, V13.B16
+	LSR $8, R7
+	FLDPQ 32(R0), (F5, F9)
+	VDUP R7, V4.S4
+	VCMTST V0.S4, V4.S4, V8.S4
+	VBIT V8.B16, V12.B16, V5.B16
+	VCMTST V1.S4, V4.S4, V8.S4
+	VBIT V8.B16, V13.B16, V9.B16
+	FSTPQ (F5, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+	LSR $8, R7
+	SUBS $16, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R8
+	BNE few8
+	CBNZ R5, word
+	RET
+
+few8:
+	TBZ $3, R8, few4
+	FLDPQ (R1), (F2, F3)
+	FLDPQ (R2), (F4, F5)
+	FLDPQ (R3), (F6, F7)
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F3, F5)
+	VDUP R7, V2.S4
+	VCMTST V0.S4, V2.S4, V4.S4
+	VBIT V4.B16, V6.B16, V3.B16
+	VCMTST V1.S4, V2.S4, V4.S4
+	VBIT V4.B16, V7.B16, V5.B16
+	FSTPQ (F3, F5), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVQ (R1), F2
+	FMOVQ (R2), F3
+	FMOVQ (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVQ (R0), F2
+	VDUP R7, V3.S4
+	VCMTST V0.S4, V3.S4, V5.S4
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVQ F2, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVD (R1), F2
+	FMOVD (R2), F3
+	FMOVD (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVD (R0), F2
+	VDUP R7, V3.S4
+	VCMTST V0.S4, V3.S4, V5.S4
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVD F2, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	FMOVS (R1), F2
+	FMOVS (R2), F3
+	FMOVS (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVS (R0), F2
+	VDUP R7, V3.S4
+	VCMTST V0.S4, V3.S4, V5.S4
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVS F2, (R0)
+
+return:
+	RET
+
+// func selectMasked64NEON(dst, mask, src, base, active unsafe.Pointer, n int)
+TEXT ·selectMasked64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD mask+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD base+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V0
+	VSHL $2, V0.D2, V1.D2
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $8, R8
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R1), (F2, F3)
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	FLDPQ 32(R2), (F8, F9)
+	FLDPQ (R3), (F10, F11)
+	FLDPQ 32(R3), (F12, F13)
+	VBIT V2.B16, V6.B16, V10.B16
+	VBIT V3.B16, V7.B16, V11.B16
+	FLDPQ (R0), (F3, F7)
+	VDUP R7, V2.D2
+	VCMTST V0.D2, V2.D2, V6.D2
+	VBIT V6.B16, V10.B16, V3.B16
+	VCMTST V1.D2, V2.D2, V6.D2
+	VBIT V6.B16, V11.B16, V7.B16
+	FSTPQ (F3, F7), (R0)
+	VBIT V4.B16, V8.B16, V12.B16
+	VBIT V5.B16, V9.B16, V13.B16
+	LSR $4, R7
+	FLDPQ 32(R0), (F5, F9)
+	VDUP R7, V4.D2
+	VCMTST V0.D2, V4.D2, V8.D2
+	VBIT V8.B16, V12.B16, V5.B16
+	VCMTST V1.D2, V4.D2, V8.D2
+	VBIT V8.B16, V13.B16, V9.B16
+	FSTPQ (F5, F9), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+	LSR $4, R7
+	SUBS $8, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R8
+	BNE few4
+	CBNZ R5, word
+	RET
+
+few4:
+	TBZ $2, R8, few2
+	FLDPQ (R1), (F2, F3)
+	FLDPQ (R2), (F4, F5)
+	FLDPQ (R3), (F6, F7)
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F3, F5)
+	VDUP R7, V2.D2
+	VCMTST V0.D2, V2.D2, V4.D2
+	VBIT V4.B16, V6.B16, V3.B16
+	VCMTST V1.D2, V2.D2, V4.D2
+	VBIT V4.B16, V7.B16, V5.B16
+	FSTPQ (F3, F5), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVQ (R1), F2
+	FMOVQ (R2), F3
+	FMOVQ (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVQ (R0), F2
+	VDUP R7, V3.D2
+	VCMTST V0.D2, V3.D2, V5.D2
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVQ F2, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	FMOVD (R1), F2
+	FMOVD (R2), F3
+	FMOVD (R3), F4
+	VBIT V2.B16, V3.B16, V4.B16
+	FMOVD (R0), F2
+	VDUP R7, V3.D2
+	VCMTST V0.D2, V3.D2, V5.D2
+	VBIT V5.B16, V4.B16, V2.B16
+	FMOVD F2, (R0)
+
+return:
+	RET
+
+// func extractMasked8NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extractMasked8NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD shift+32(FP), R4
+	VDUP R4, V0.D2
+	MOVD mask+40(FP), R4
+	VDUP R4, V1.D2
+	MOVD sign+48(FP), R4
+	VDUP R4, V2.D2
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V3
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V4
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V5
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $64, R6
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VEOR V2.B16, V7.B16, V7.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V7.B16, V7.B16
+	FLDPQ (R0), (F10, F11)
+	VDUP R5, V12.S4
+	VTBL V4.B16, [V12.B16], V13.B16
+	VCMTST V3.B16, V13.B16, V13.B16
+	VBIT V13.B16, V6.B16, V10.B16
+	VTBL V5.B16, [V12.B16], V13.B16
+	VCMTST V3.B16, V13.B16, V13.B16
+	VBIT V13.B16, V7.B16, V11.B16
+	FSTPQ (F10, F11), (R0)
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	WORD $0x6ee04529 // ushl v9.2d, v9.2d, v0.2d
+	VAND V1.B16, V8.B16, V8.B16
+	VAND V1.B16, V9.B16, V9.B16
+	VEOR V2.B16, V8.B16, V8.B16
+	VEOR V2.B16, V9.B16, V9.B16
+	VSUB V2.B16, V8.B16, V8.B16
+	VSUB V2.B16, V9.B16, V9.B16
+	LSR $32, R5
+	FLDPQ 32(R0), (F6, F7)
+	VDUP R5, V10.S4
+	VTBL V4.B16, [V10.B16], V11.B16
+	VCMTST V3.B16, V11.B16, V11.B16
+	VBIT V11.B16, V8.B16, V6.B16
+	VTBL V5.B16, [V10.B16], V11.B16
+	VCMTST V3.B16, V11.B16, V11.B16
+	VBIT V11.B16, V9.B16, V7.B16
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R6
+	BNE few32
+	CBNZ R3, word
+	RET
+
+few32:
+	TBZ $5, R6, few16
+	FLDPQ (R1), (F6, F7)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VEOR V2.B16, V7.B16, V7.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V7.B16, V7.B16
+	FLDPQ (R0), (F8, F9)
+	VDUP R5, V10.S4
+	VTBL V4.B16, [V10.B16], V11.B16
+	VCMTST V3.B16, V11.B16, V11.B16
+	VBIT V11.B16, V6.B16, V8.B16
+	VTBL V5.B16, [V10.B16], V11.B16
+	VCMTST V3.B16, V11.B16, V11.B16
+	VBIT V11.B16, V7.B16, V9.B16
+	FSTPQ (F8, F9), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $32, R5
+
+few16:
+	TBZ $4, R6, few8
+	FMOVQ (R1), F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	FMOVQ (R0), F7
+	VDUP R5, V8.S4
+	VTBL V4.B16, [V8.B16], V9.B16
+	VCMTST V3.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $16, R5
+
+few8:
+	TBZ $3, R6, few4
+	FMOVD (R1), F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	FMOVD (R0), F7
+	VDUP R5, V8.S4
+	VTBL V4.B16, [V8.B16], V9.B16
+	VCMTST V3.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V7.B16
+	FMOVD F7, (R0)
+	ADD $8, R1
+	ADD $8, R0
+	LSR $8, R5
+
+few4:
+	TBZ $2, R6, few2
+	FMOVS (R1), F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	FMOVS (R0), F7
+	VDUP R5, V8.S4
+	VTBL V4.B16, [V8.B16], V9.B16
+	VCMTST V3.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V7.B16
+	FMOVS F7, (R0)
+	ADD $4, R1
+	ADD $4, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	MOVHU (R1), R4
+	FMOVS R4, F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	MOVHU (R0), R4
+	FMOVS R4, F7
+	VDUP R5, V8.S4
+	VTBL V4.B16, [V8.B16], V9.B16
+	VCMTST V3.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V7.B16
+	FMOVS F7, R4
+	MOVH R4, (R0)
+	ADD $2, R1
+	ADD $2, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	MOVBU (R1), R4
+	FMOVS R4, F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.B16, V6.B16, V6.B16
+	MOVBU (R0), R4
+	FMOVS R4, F7
+	VDUP R5, V8.S4
+	VTBL V4.B16, [V8.B16], V9.B16
+	VCMTST V3.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V7.B16
+	FMOVS F7, R4
+	MOVB R4, (R0)
+
+return:
+	RET
+
+// func extractMasked16NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extractMasked16NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD shift+32(FP), R4
+	VDUP R4, V0.D2
+	MOVD mask+40(FP), R4
+	VDUP R4, V1.D2
+	MOVD sign+48(FP), R4
+	VDUP R4, V2.D2
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V3
+	VSHL $8, V3.H8, V4.H8
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $32, R6
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.H8, V5.H8, V5.H8
+	VSUB V2.H8, V6.H8, V6.H8
+	FLDPQ (R0), (F9, F10)
+	VDUP R5, V11.H8
+	VCMTST V3.H8, V11.H8, V12.H8
+	VBIT V12.B16, V5.B16, V9.B16
+	VCMTST V4.H8, V11.H8, V12.H8
+	VBIT V12.B16, V6.B16, V10.B16
+	FSTPQ (F9, F10), (R0)
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	VAND V1.B16, V7.B16, V7.B16
+	VAND V1.B16, V8.B16, V8.B16
+	VEOR V2.B16, V7.B16, V7.B16
+	VEOR V2.B16, V8.B16, V8.B16
+	VSUB V2.H8, V7.H8, V7.H8
+	VSUB V2.H8, V8.H8, V8.H8
+	LSR $16, R5
+	FLDPQ 32(R0), (F5, F6)
+	VDUP R5, V9.H8
+	VCMTST V3.H8, V9.H8, V10.H8
+	VBIT V10.B16, V7.B16, V5.B16
+	VCMTST V4.H8, V9.H8, V10.H8
+	VBIT V10.B16, V8.B16, V6.B16
+	FSTPQ (F5, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	LSR $16, R5
+	SUBS $32, R6
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R6
+	BNE few16
+	CBNZ R3, word
+	RET
+
+few16:
+	TBZ $4, R6, few8
+	FLDPQ (R1), (F5, F6)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.H8, V5.H8, V5.H8
+	VSUB V2.H8, V6.H8, V6.H8
+	FLDPQ (R0), (F7, F8)
+	VDUP R5, V9.H8
+	VCMTST V3.H8, V9.H8, V10.H8
+	VBIT V10.B16, V5.B16, V7.B16
+	VCMTST V4.H8, V9.H8, V10.H8
+	VBIT V10.B16, V6.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $16, R5
+
+few8:
+	TBZ $3, R6, few4
+	FMOVQ (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.H8, V5.H8, V5.H8
+	FMOVQ (R0), F6
+	VDUP R5, V7.H8
+	VCMTST V3.H8, V7.H8, V8.H8
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $8, R5
+
+few4:
+	TBZ $2, R6, few2
+	FMOVD (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.H8, V5.H8, V5.H8
+	FMOVD (R0), F6
+	VDUP R5, V7.H8
+	VCMTST V3.H8, V7.H8, V8.H8
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $8, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	FMOVS (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.H8, V5.H8, V5.H8
+	FMOVS (R0), F6
+	VDUP R5, V7.H8
+	VCMTST V3.H8, V7.H8, V8.H8
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVS F6, (R0)
+	ADD $4, R1
+	ADD $4, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	MOVHU (R1), R4
+	FMOVS R4, F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.H8, V5.H8, V5.H8
+	MOVHU (R0), R4
+	FMOVS R4, F6
+	VDUP R5, V7.H8
+	VCMTST V3.H8, V7.H8, V8.H8
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVS F6, R4
+	MOVH R4, (R0)
+
+return:
+	RET
+
+// func extractMasked32NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extractMasked32NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD shift+32(FP), R4
+	VDUP R4, V0.D2
+	MOVD mask+40(FP), R4
+	VDUP R4, V1.D2
+	MOVD sign+48(FP), R4
+	VDUP R4, V2.D2
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V3
+	VSHL $4, V3.S4, V4.S4
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $16, R6
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.S4, V5.S4, V5.S4
+	VSUB V2.S4, V6.S4, V6.S4
+	FLDPQ (R0), (F9, F10)
+	VDUP R5, V11.S4
+	VCMTST V3.S4, V11.S4, V12.S4
+	VBIT V12.B16, V5.B16, V9.B16
+	VCMTST V4.S4, V11.S4, V12.S4
+	VBIT V12.B16, V6.B16, V10.B16
+	FSTPQ (F9, F10), (R0)
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	VAND V1.B16, V7.B16, V7.B16
+	VAND V1.B16, V8.B16, V8.B16
+	VEOR V2.B16, V7.B16, V7.B16
+	VEOR V2.B16, V8.B16, V8.B16
+	VSUB V2.S4, V7.S4, V7.S4
+	VSUB V2.S4, V8.S4, V8.S4
+	LSR $8, R5
+	FLDPQ 32(R0), (F5, F6)
+	VDUP R5, V9.S4
+	VCMTST V3.S4, V9.S4, V10.S4
+	VBIT V10.B16, V7.B16, V5.B16
+	VCMTST V4.S4, V9.S4, V10.S4
+	VBIT V10.B16, V8.B16, V6.B16
+	FSTPQ (F5, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	LSR $8, R5
+	SUBS $16, R6
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R6
+	BNE few8
+	CBNZ R3, word
+	RET
+
+few8:
+	TBZ $3, R6, few4
+	FLDPQ (R1), (F5, F6)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.S4, V5.S4, V5.S4
+	VSUB V2.S4, V6.S4, V6.S4
+	FLDPQ (R0), (F7, F8)
+	VDUP R5, V9.S4
+	VCMTST V3.S4, V9.S4, V10.S4
+	VBIT V10.B16, V5.B16, V7.B16
+	VCMTST V4.S4, V9.S4, V10.S4
+	VBIT V10.B16, V6.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $8, R5
+
+few4:
+	TBZ $2, R6, few2
+	FMOVQ (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.S4, V5.S4, V5.S4
+	FMOVQ (R0), F6
+	VDUP R5, V7.S4
+	VCMTST V3.S4, V7.S4, V8.S4
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	FMOVD (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.S4, V5.S4, V5.S4
+	FMOVD (R0), F6
+	VDUP R5, V7.S4
+	VCMTST V3.S4, V7.S4, V8.S4
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $8, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	FMOVS (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.S4, V5.S4, V5.S4
+	FMOVS (R0), F6
+	VDUP R5, V7.S4
+	VCMTST V3.S4, V7.S4, V8.S4
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVS F6, (R0)
+
+return:
+	RET
+
+// func extractMasked64NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+TEXT ·extractMasked64NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD active+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD shift+32(FP), R4
+	VDUP R4, V0.D2
+	MOVD mask+40(FP), R4
+	VDUP R4, V1.D2
+	MOVD sign+48(FP), R4
+	VDUP R4, V2.D2
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
+	VSHL $2, V3.D2, V4.D2
+	CBZ R3, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R2), R5
+	MOVD $64, R6
+	CMP R6, R3
+	CSEL LT, R3, R6, R6
+	SUB R6, R3
+	SUBS $8, R6
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.D2, V5.D2, V5.D2
+	VSUB V2.D2, V6.D2, V6.D2
+	FLDPQ (R0), (F9, F10)
+	VDUP R5, V11.D2
+	VCMTST V3.D2, V11.D2, V12.D2
+	VBIT V12.B16, V5.B16, V9.B16
+	VCMTST V4.D2, V11.D2, V12.D2
+	VBIT V12.B16, V6.B16, V10.B16
+	FSTPQ (F9, F10), (R0)
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	VAND V1.B16, V7.B16, V7.B16
+	VAND V1.B16, V8.B16, V8.B16
+	VEOR V2.B16, V7.B16, V7.B16
+	VEOR V2.B16, V8.B16, V8.B16
+	VSUB V2.D2, V7.D2, V7.D2
+	VSUB V2.D2, V8.D2, V8.D2
+	LSR $4, R5
+	FLDPQ 32(R0), (F5, F6)
+	VDUP R5, V9.D2
+	VCMTST V3.D2, V9.D2, V10.D2
+	VBIT V10.B16, V7.B16, V5.B16
+	VCMTST V4.D2, V9.D2, V10.D2
+	VBIT V10.B16, V8.B16, V6.B16
+	FSTPQ (F5, F6), 32(R0)
+	ADD $64, R1
+	ADD $64, R0
+	LSR $4, R5
+	SUBS $8, R6
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R6
+	BNE few4
+	CBNZ R3, word
+	RET
+
+few4:
+	TBZ $2, R6, few2
+	FLDPQ (R1), (F5, F6)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VAND V1.B16, V6.B16, V6.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VEOR V2.B16, V6.B16, V6.B16
+	VSUB V2.D2, V5.D2, V5.D2
+	VSUB V2.D2, V6.D2, V6.D2
+	FLDPQ (R0), (F7, F8)
+	VDUP R5, V9.D2
+	VCMTST V3.D2, V9.D2, V10.D2
+	VBIT V10.B16, V5.B16, V7.B16
+	VCMTST V4.D2, V9.D2, V10.D2
+	VBIT V10.B16, V6.B16, V8.B16
+	FSTPQ (F7, F8), (R0)
+	ADD $32, R1
+	ADD $32, R0
+	LSR $4, R5
+
+few2:
+	TBZ $1, R6, few1
+	FMOVQ (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.D2, V5.D2, V5.D2
+	FMOVQ (R0), F6
+	VDUP R5, V7.D2
+	VCMTST V3.D2, V7.D2, V8.D2
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $16, R0
+	LSR $2, R5
+
+few1:
+	TBZ $0, R6, return
+	FMOVD (R1), F5
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.D2, V5.D2, V5.D2
+	FMOVD (R0), F6
+	VDUP R5, V7.D2
+	VCMTST V3.D2, V7.D2, V8.D2
+	VBIT V8.B16, V5.B16, V6.B16
+	FMOVD F6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedUnsigned8NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedUnsigned8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f, R6
+	VDUP R6, V0.B16
+	MOVD $0xff, R6
+	VDUP R6, V1.B16
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $64, R8
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	FLDPQ (R2), (F9, F10)
+	FLDPQ 32(R2), (F11, F12)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V12.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V9.B16, V9.B16
+	FLDPQ 64(R2), (F11, F12)
+	FLDPQ 96(R2), (F10, F13)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	VUZP1 V13.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V11.B16, V11.B16
+	FLDPQ 128(R2), (F10, F13)
+	FLDPQ 160(R2), (F12, F14)
+	VUZP1 V13.H8, V10.H8, V10.H8
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V12.B16, V10.B16, V10.B16
+	FLDPQ 192(R2), (F12, F14)
+	FLDPQ 224(R2), (F13, F15)
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V13.B16, V12.B16, V12.B16
+	FLDPQ (R3), (F13, F15)
+	FLDPQ 32(R3), (F14, F16)
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V14.B16, V13.B16, V13.B16
+	FLDPQ 64(R3), (F14, F16)
+	FLDPQ 96(R3), (F15, F17)
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V17.H8, V15.H8, V15.H8
+	VUZP1 V15.B16, V14.B16, V14.B16
+	FLDPQ 128(R3), (F15, F17)
+	FLDPQ 160(R3), (F16, F18)
+	VUZP1 V17.H8, V15.H8, V15.H8
+	VUZP1 V18.H8, V16.H8, V16.H8
+	VUZP1 V16.B16, V15.B16, V15.B16
+	FLDPQ 192(R3), (F16, F18)
+	FLDPQ 224(R3), (F17, F19)
+	VUZP1 V18.H8, V16.H8, V16.H8
+	VUZP1 V19.H8, V17.H8, V17.H8
+	VUZP1 V17.B16, V16.B16, V16.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	VUMIN V0.B16, V11.B16, V11.B16
+	WORD $0x6e20b929 // neg v9.16b, v9.16b
+	WORD $0x6e20b96b // neg v11.16b, v11.16b
+	WORD $0x6e2944a5 // ushl v5.16b, v5.16b, v9.16b
+	WORD $0x6e2b44c6 // ushl v6.16b, v6.16b, v11.16b
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6e2d442d // ushl v13.16b, v1.16b, v13.16b
+	WORD $0x6e2e442e // ushl v14.16b, v1.16b, v14.16b
+	WORD $0x4e6d1ca5 // bic v5.16b, v5.16b, v13.16b
+	WORD $0x4e6e1cc6 // bic v6.16b, v6.16b, v14.16b
+	FLDPQ (R0), (F14, F13)
+	VDUP R7, V11.S4
+	VTBL V3.B16, [V11.B16], V9.B16
+	VCMTST V2.B16, V9.B16, V9.B16
+	VBIT V9.B16, V5.B16, V14.B16
+	VTBL V4.B16, [V11.B16], V9.B16
+	VCMTST V2.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V13.B16
+	FSTPQ (F14, F13), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6e20b94a // neg v10.16b, v10.16b
+	WORD $0x6e20b98c // neg v12.16b, v12.16b
+	WORD $0x6e2a44e7 // ushl v7.16b, v7.16b, v10.16b
+	WORD $0x6e2c4508 // ushl v8.16b, v8.16b, v12.16b
+	VUMIN V0.B16, V15.B16, V15.B16
+	VUMIN V0.B16, V16.B16, V16.B16
+	WORD $0x6e2f442f // ushl v15.16b, v1.16b, v15.16b
+	WORD $0x6e304430 // ushl v16.16b, v1.16b, v16.16b
+	WORD $0x4e6f1ce7 // bic v7.16b, v7.16b, v15.16b
+	WORD $0x4e701d08 // bic v8.16b, v8.16b, v16.16b
+	LSR $32, R7
+	FLDPQ 32(R0), (F16, F15)
+	VDUP R7, V12.S4
+	VTBL V3.B16, [V12.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V7.B16, V16.B16
+	VTBL V4.B16, [V12.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V8.B16, V15.B16
+	FSTPQ (F16, F15), 32(R0)
+	ADD $64, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R8
+	BNE few32
+	CBNZ R5, word
+	RET
+
+few32:
+	TBZ $5, R8, few16
+	FLDPQ (R1), (F5, F6)
+	FLDPQ (R2), (F7, F8)
+	FLDPQ 32(R2), (F9, F10)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V7.B16, V7.B16
+	FLDPQ 64(R2), (F9, F10)
+	FLDPQ 96(R2), (F8, F11)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V9.B16, V9.B16
+	FLDPQ (R3), (F8, F11)
+	FLDPQ 32(R3), (F10, F12)
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V8.B16, V8.B16
+	FLDPQ 64(R3), (F10, F12)
+	FLDPQ 96(R3), (F11, F13)
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x6e20b929 // neg v9.16b, v9.16b
+	WORD $0x6e2744a5 // ushl v5.16b, v5.16b, v7.16b
+	WORD $0x6e2944c6 // ushl v6.16b, v6.16b, v9.16b
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6e284428 // ushl v8.16b, v1.16b, v8.16b
+	WORD $0x6e2a442a // ushl v10.16b, v1.16b, v10.16b
+	WORD $0x4e681ca5 // bic v5.16b, v5.16b, v8.16b
+	WORD $0x4e6a1cc6 // bic v6.16b, v6.16b, v10.16b
+	FLDPQ (R0), (F10, F8)
+	VDUP R7, V9.S4
+	VTBL V3.B16, [V9.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V5.B16, V10.B16
+	VTBL V4.B16, [V9.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	FSTPQ (F10, F8), (R0)
+	ADD $32, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $32, R0
+	LSR $32, R7
+
+few16:
+	TBZ $4, R8, few8
+	FMOVQ (R1), F5
+	FLDPQ (R2), (F6, F7)
+	FLDPQ 32(R2), (F8, F9)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	FLDPQ (R3), (F8, F9)
+	FLDPQ 32(R3), (F7, F10)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V10.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V8.B16, V8.B16
+	WORD $0x6e284428 // ushl v8.16b, v1.16b, v8.16b
+	WORD $0x4e681ca5 // bic v5.16b, v5.16b, v8.16b
+	FMOVQ (R0), F8
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V5.B16, V8.B16
+	FMOVQ F8, (R0)
+	ADD $16, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $16, R0
+	LSR $16, R7
+
+few8:
+	TBZ $3, R8, few4
+	FMOVD (R1), F5
+	FLDPQ (R2), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FLDPQ (R3), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e274427 // ushl v7.16b, v1.16b, v7.16b
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	FMOVD (R0), F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVD F7, (R0)
+	ADD $8, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $8, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVS (R1), F5
+	FMOVQ (R2), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVQ (R3), F7
+	VUZP1 V7.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e274427 // ushl v7.16b, v1.16b, v7.16b
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	FMOVS (R0), F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVS F7, (R0)
+	ADD $4, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $4, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	MOVHU (R1), R6
+	FMOVS R6, F5
+	FMOVD (R2), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVD (R3), F7
+	VUZP1 V7.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e274427 // ushl v7.16b, v1.16b, v7.16b
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	MOVHU (R0), R6
+	FMOVS R6, F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVS F7, R6
+	MOVH R6, (R0)
+	ADD $2, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $2, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	MOVBU (R1), R6
+	FMOVS R6, F5
+	FMOVS (R2), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS (R3), F7
+	VUZP1 V7.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x6e2644a5 // ushl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e274427 // ushl v7.16b, v1.16b, v7.16b
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	MOVBU (R0), R6
+	FMOVS R6, F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVS F7, R6
+	MOVB R6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedUnsigned16NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedUnsigned16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f, R6
+	VDUP R6, V0.H8
+	MOVD $0xffff, R6
+	VDUP R6, V1.H8
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
+	VSHL $8, V2.H8, V3.H8
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $32, R8
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 32(R2), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	FLDPQ 64(R2), (F10, F11)
+	VUZP1 V11.H8, V10.H8, V10.H8
+	FLDPQ 96(R2), (F11, F12)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	FLDPQ (R3), (F12, F13)
+	VUZP1 V13.H8, V12.H8, V12.H8
+	FLDPQ 32(R3), (F13, F14)
+	VUZP1 V14.H8, V13.H8, V13.H8
+	FLDPQ 64(R3), (F14, F15)
+	VUZP1 V15.H8, V14.H8, V14.H8
+	FLDPQ 96(R3), (F15, F16)
+	VUZP1 V16.H8, V15.H8, V15.H8
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e60b908 // neg v8.8h, v8.8h
+	WORD $0x6e60b929 // neg v9.8h, v9.8h
+	WORD $0x6e684484 // ushl v4.8h, v4.8h, v8.8h
+	WORD $0x6e6944a5 // ushl v5.8h, v5.8h, v9.8h
+	VUMIN V0.B16, V12.B16, V12.B16
+	VUMIN V0.B16, V13.B16, V13.B16
+	WORD $0x6e6c442c // ushl v12.8h, v1.8h, v12.8h
+	WORD $0x6e6d442d // ushl v13.8h, v1.8h, v13.8h
+	WORD $0x4e6c1c84 // bic v4.16b, v4.16b, v12.16b
+	WORD $0x4e6d1ca5 // bic v5.16b, v5.16b, v13.16b
+	FLDPQ (R0), (F13, F12)
+	VDUP R7, V9.H8
+	VCMTST V2.H8, V9.H8, V8.H8
+	VBIT V8.B16, V4.B16, V13.B16
+	VCMTST V3.H8, V9.H8, V8.H8
+	VBIT V8.B16, V5.B16, V12.B16
+	FSTPQ (F13, F12), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V11.B16, V11.B16
+	WORD $0x6e60b94a // neg v10.8h, v10.8h
+	WORD $0x6e60b96b // neg v11.8h, v11.8h
+	WORD $0x6e6a44c6 // ushl v6.8h, v6.8h, v10.8h
+	WORD $0x6e6b44e7 // ushl v7.8h, v7.8h, v11.8h
+	VUMIN V0.B16, V14.B16, V14.B16
+	VUMIN V0.B16, V15.B16, V15.B16
+	WORD $0x6e6e442e // ushl v14.8h, v1.8h, v14.8h
+	WORD $0x6e6f442f // ushl v15.8h, v1.8h, v15.8h
+	WORD $0x4e6e1cc6 // bic v6.16b, v6.16b, v14.16b
+	WORD $0x4e6f1ce7 // bic v7.16b, v7.16b, v15.16b
+	LSR $16, R7
+	FLDPQ 32(R0), (F15, F14)
+	VDUP R7, V11.H8
+	VCMTST V2.H8, V11.H8, V10.H8
+	VBIT V10.B16, V6.B16, V15.B16
+	VCMTST V3.H8, V11.H8, V10.H8
+	VBIT V10.B16, V7.B16, V14.B16
+	FSTPQ (F15, F14), 32(R0)
+	ADD $64, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $64, R0
+	LSR $16, R7
+	SUBS $32, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R8
+	BNE few16
+	CBNZ R5, word
+	RET
+
+few16:
+	TBZ $4, R8, few8
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	FLDPQ 32(R2), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ (R3), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 32(R3), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUMIN V0.B16, V6.B16, V6.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e60b8c6 // neg v6.8h, v6.8h
+	WORD $0x6e60b8e7 // neg v7.8h, v7.8h
+	WORD $0x6e664484 // ushl v4.8h, v4.8h, v6.8h
+	WORD $0x6e6744a5 // ushl v5.8h, v5.8h, v7.8h
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e684428 // ushl v8.8h, v1.8h, v8.8h
+	WORD $0x6e694429 // ushl v9.8h, v1.8h, v9.8h
+	WORD $0x4e681c84 // bic v4.16b, v4.16b, v8.16b
+	WORD $0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	FLDPQ (R0), (F9, F8)
+	VDUP R7, V7.H8
+	VCMTST V2.H8, V7.H8, V6.H8
+	VBIT V6.B16, V4.B16, V9.B16
+	VCMTST V3.H8, V7.H8, V6.H8
+	VBIT V6.B16, V5.B16, V8.B16
+	FSTPQ (F9, F8), (R0)
+	ADD $32, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $32, R0
+	LSR $16, R7
+
+few8:
+	TBZ $3, R8, few4
+	FMOVQ (R1), F4
+	FLDPQ (R2), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	FLDPQ (R3), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e664426 // ushl v6.8h, v1.8h, v6.8h
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	FMOVQ (R0), F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $16, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVD (R1), F4
+	FMOVQ (R2), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVQ (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e664426 // ushl v6.8h, v1.8h, v6.8h
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	FMOVD (R0), F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $8, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVS (R1), F4
+	FMOVD (R2), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVD (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e664426 // ushl v6.8h, v1.8h, v6.8h
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	FMOVS (R0), F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVS F6, (R0)
+	ADD $4, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $4, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	MOVHU (R1), R6
+	FMOVS R6, F4
+	FMOVS (R2), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVS (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x6e654484 // ushl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e664426 // ushl v6.8h, v1.8h, v6.8h
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	MOVHU (R0), R6
+	FMOVS R6, F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVS F6, R6
+	MOVH R6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedUnsigned32NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedUnsigned32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f, R6
+	VDUP R6, V0.S4
+	MOVD $0xffffffff, R6
+	VDUP R6, V1.S4
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
+	VSHL $4, V2.S4, V3.S4
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $16, R8
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	FLDPQ (R3), (F12, F13)
+	FLDPQ 32(R3), (F14, F15)
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6ea0b908 // neg v8.4s, v8.4s
+	WORD $0x6ea0b929 // neg v9.4s, v9.4s
+	WORD $0x6ea84484 // ushl v4.4s, v4.4s, v8.4s
+	WORD $0x6ea944a5 // ushl v5.4s, v5.4s, v9.4s
+	VUMIN V0.B16, V12.B16, V12.B16
+	VUMIN V0.B16, V13.B16, V13.B16
+	WORD $0x6eac442c // ushl v12.4s, v1.4s, v12.4s
+	WORD $0x6ead442d // ushl v13.4s, v1.4s, v13.4s
+	WORD $0x4e6c1c84 // bic v4.16b, v4.16b, v12.16b
+	WORD $0x4e6d1ca5 // bic v5.16b, v5.16b, v13.16b
+	FLDPQ (R0), (F13, F12)
+	VDUP R7, V9.S4
+	VCMTST V2.S4, V9.S4, V8.S4
+	VBIT V8.B16, V4.B16, V13.B16
+	VCMTST V3.S4, V9.S4, V8.S4
+	VBIT V8.B16, V5.B16, V12.B16
+	FSTPQ (F13, F12), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V11.B16, V11.B16
+	WORD $0x6ea0b94a // neg v10.4s, v10.4s
+	WORD $0x6ea0b96b // neg v11.4s, v11.4s
+	WORD $0x6eaa44c6 // ushl v6.4s, v6.4s, v10.4s
+	WORD $0x6eab44e7 // ushl v7.4s, v7.4s, v11.4s
+	VUMIN V0.B16, V14.B16, V14.B16
+	VUMIN V0.B16, V15.B16, V15.B16
+	WORD $0x6eae442e // ushl v14.4s, v1.4s, v14.4s
+	WORD $0x6eaf442f // ushl v15.4s, v1.4s, v15.4s
+	WORD $0x4e6e1cc6 // bic v6.16b, v6.16b, v14.16b
+	WORD $0x4e6f1ce7 // bic v7.16b, v7.16b, v15.16b
+	LSR $8, R7
+	FLDPQ 32(R0), (F15, F14)
+	VDUP R7, V11.S4
+	VCMTST V2.S4, V11.S4, V10.S4
+	VBIT V10.B16, V6.B16, V15.B16
+	VCMTST V3.S4, V11.S4, V10.S4
+	VBIT V10.B16, V7.B16, V14.B16
+	FSTPQ (F15, F14), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+	LSR $8, R7
+	SUBS $16, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R8
+	BNE few8
+	CBNZ R5, word
+	RET
+
+few8:
+	TBZ $3, R8, few4
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	FLDPQ (R3), (F8, F9)
+	VUMIN V0.B16, V6.B16, V6.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x6ea0b8e7 // neg v7.4s, v7.4s
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea744a5 // ushl v5.4s, v5.4s, v7.4s
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6ea84428 // ushl v8.4s, v1.4s, v8.4s
+	WORD $0x6ea94429 // ushl v9.4s, v1.4s, v9.4s
+	WORD $0x4e681c84 // bic v4.16b, v4.16b, v8.16b
+	WORD $0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	FLDPQ (R0), (F9, F8)
+	VDUP R7, V7.S4
+	VCMTST V2.S4, V7.S4, V6.S4
+	VBIT V6.B16, V4.B16, V9.B16
+	VCMTST V3.S4, V7.S4, V6.S4
+	VBIT V6.B16, V5.B16, V8.B16
+	FSTPQ (F9, F8), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVQ (R1), F4
+	FMOVQ (R2), F5
+	FMOVQ (R3), F6
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6ea0b8a5 // neg v5.4s, v5.4s
+	WORD $0x6ea54484 // ushl v4.4s, v4.4s, v5.4s
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea64426 // ushl v6.4s, v1.4s, v6.4s
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	FMOVQ (R0), F6
+	VDUP R7, V5.S4
+	VCMTST V2.S4, V5.S4, V7.S4
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVD (R1), F4
+	FMOVD (R2), F5
+	FMOVD (R3), F6
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6ea0b8a5 // neg v5.4s, v5.4s
+	WORD $0x6ea54484 // ushl v4.4s, v4.4s, v5.4s
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea64426 // ushl v6.4s, v1.4s, v6.4s
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	FMOVD (R0), F6
+	VDUP R7, V5.S4
+	VCMTST V2.S4, V5.S4, V7.S4
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	FMOVS (R1), F4
+	FMOVS (R2), F5
+	FMOVS (R3), F6
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6ea0b8a5 // neg v5.4s, v5.4s
+	WORD $0x6ea54484 // ushl v4.4s, v4.4s, v5.4s
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea64426 // ushl v6.4s, v1.4s, v6.4s
+	WORD $0x4e661c84 // bic v4.16b, v4.16b, v6.16b
+	FMOVS (R0), F6
+	VDUP R7, V5.S4
+	VCMTST V2.S4, V5.S4, V7.S4
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVS F6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedUnsigned64NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedUnsigned64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f0000007f, R6
+	VDUP R6, V0.D2
+	MOVD $0x0, R6
+	VDUP R6, V1.D2
+	MOVD $0xffffffffffffffff, R6
+	VDUP R6, V2.D2
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
+	VSHL $2, V3.D2, V4.D2
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $8, R8
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	FLDPQ (R2), (F9, F10)
+	FLDPQ (R3), (F11, F12)
+	VUMIN V0.B16, V9.B16, V9.B16
+	VZIP1 V1.S4, V9.S4, V13.S4
+	VZIP2 V1.S4, V9.S4, V9.S4
+	WORD $0x6ee0b9ad // neg v13.2d, v13.2d
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x6eed44a5 // ushl v5.2d, v5.2d, v13.2d
+	WORD $0x6ee944c6 // ushl v6.2d, v6.2d, v9.2d
+	VUMIN V0.B16, V11.B16, V11.B16
+	VZIP1 V1.S4, V11.S4, V9.S4
+	VZIP2 V1.S4, V11.S4, V11.S4
+	WORD $0x6ee94449 // ushl v9.2d, v2.2d, v9.2d
+	WORD $0x6eeb444b // ushl v11.2d, v2.2d, v11.2d
+	WORD $0x4e691ca5 // bic v5.16b, v5.16b, v9.16b
+	WORD $0x4e6b1cc6 // bic v6.16b, v6.16b, v11.16b
+	FLDPQ (R0), (F11, F9)
+	VDUP R7, V13.D2
+	VCMTST V3.D2, V13.D2, V14.D2
+	VBIT V14.B16, V5.B16, V11.B16
+	VCMTST V4.D2, V13.D2, V14.D2
+	VBIT V14.B16, V6.B16, V9.B16
+	FSTPQ (F11, F9), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VZIP1 V1.S4, V10.S4, V5.S4
+	VZIP2 V1.S4, V10.S4, V10.S4
+	WORD $0x6ee0b8a5 // neg v5.2d, v5.2d
+	WORD $0x6ee0b94a // neg v10.2d, v10.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6eea4508 // ushl v8.2d, v8.2d, v10.2d
+	VUMIN V0.B16, V12.B16, V12.B16
+	VZIP1 V1.S4, V12.S4, V10.S4
+	VZIP2 V1.S4, V12.S4, V12.S4
+	WORD $0x6eea444a // ushl v10.2d, v2.2d, v10.2d
+	WORD $0x6eec444c // ushl v12.2d, v2.2d, v12.2d
+	WORD $0x4e6a1ce7 // bic v7.16b, v7.16b, v10.16b
+	WORD $0x4e6c1d08 // bic v8.16b, v8.16b, v12.16b
+	LSR $4, R7
+	FLDPQ 32(R0), (F12, F10)
+	VDUP R7, V5.D2
+	VCMTST V3.D2, V5.D2, V6.D2
+	VBIT V6.B16, V7.B16, V12.B16
+	VCMTST V4.D2, V5.D2, V6.D2
+	VBIT V6.B16, V8.B16, V10.B16
+	FSTPQ (F12, F10), 32(R0)
+	ADD $64, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $64, R0
+	LSR $4, R7
+	SUBS $8, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R8
+	BNE few4
+	CBNZ R5, word
+	RET
+
+few4:
+	TBZ $2, R8, few2
+	FLDPQ (R1), (F5, F6)
+	FMOVQ (R2), F7
+	FMOVQ (R3), F8
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V9.S4
+	VZIP2 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x6ee944a5 // ushl v5.2d, v5.2d, v9.2d
+	WORD $0x6ee744c6 // ushl v6.2d, v6.2d, v7.2d
+	VUMIN V0.B16, V8.B16, V8.B16
+	VZIP1 V1.S4, V8.S4, V7.S4
+	VZIP2 V1.S4, V8.S4, V8.S4
+	WORD $0x6ee74447 // ushl v7.2d, v2.2d, v7.2d
+	WORD $0x6ee84448 // ushl v8.2d, v2.2d, v8.2d
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	WORD $0x4e681cc6 // bic v6.16b, v6.16b, v8.16b
+	FLDPQ (R0), (F8, F7)
+	VDUP R7, V9.D2
+	VCMTST V3.D2, V9.D2, V10.D2
+	VBIT V10.B16, V5.B16, V8.B16
+	VCMTST V4.D2, V9.D2, V10.D2
+	VBIT V10.B16, V6.B16, V7.B16
+	FSTPQ (F8, F7), (R0)
+	ADD $32, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $32, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVQ (R1), F5
+	FMOVD (R2), F6
+	FMOVD (R3), F7
+	VUMIN V0.B16, V6.B16, V6.B16
+	VZIP1 V1.S4, V6.S4, V6.S4
+	WORD $0x6ee0b8c6 // neg v6.2d, v6.2d
+	WORD $0x6ee644a5 // ushl v5.2d, v5.2d, v6.2d
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee74447 // ushl v7.2d, v2.2d, v7.2d
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	FMOVQ (R0), F7
+	VDUP R7, V6.D2
+	VCMTST V3.D2, V6.D2, V8.D2
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $16, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $16, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	FMOVD (R1), F5
+	FMOVS (R2), F6
+	FMOVS (R3), F7
+	VUMIN V0.B16, V6.B16, V6.B16
+	VZIP1 V1.S4, V6.S4, V6.S4
+	WORD $0x6ee0b8c6 // neg v6.2d, v6.2d
+	WORD $0x6ee644a5 // ushl v5.2d, v5.2d, v6.2d
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee74447 // ushl v7.2d, v2.2d, v7.2d
+	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
+	FMOVD (R0), F7
+	VDUP R7, V6.D2
+	VCMTST V3.D2, V6.D2, V8.D2
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVD F7, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedSigned8NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedSigned8NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f, R6
+	VDUP R6, V0.B16
+	MOVD $0x8, R6
+	VDUP R6, V1.B16
+	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
+	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
+	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $64, R8
+	BLT few
+
+many:
+	// 64 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	FLDPQ (R2), (F9, F10)
+	FLDPQ 32(R2), (F11, F12)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V12.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V9.B16, V9.B16
+	FLDPQ 64(R2), (F11, F12)
+	FLDPQ 96(R2), (F10, F13)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	VUZP1 V13.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V11.B16, V11.B16
+	FLDPQ 128(R2), (F10, F13)
+	FLDPQ 160(R2), (F12, F14)
+	VUZP1 V13.H8, V10.H8, V10.H8
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V12.B16, V10.B16, V10.B16
+	FLDPQ 192(R2), (F12, F14)
+	FLDPQ 224(R2), (F13, F15)
+	VUZP1 V14.H8, V12.H8, V12.H8
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V13.B16, V12.B16, V12.B16
+	FLDPQ (R3), (F13, F15)
+	FLDPQ 32(R3), (F14, F16)
+	VUZP1 V15.H8, V13.H8, V13.H8
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V14.B16, V13.B16, V13.B16
+	FLDPQ 64(R3), (F14, F16)
+	FLDPQ 96(R3), (F15, F17)
+	VUZP1 V16.H8, V14.H8, V14.H8
+	VUZP1 V17.H8, V15.H8, V15.H8
+	VUZP1 V15.B16, V14.B16, V14.B16
+	FLDPQ 128(R3), (F15, F17)
+	FLDPQ 160(R3), (F16, F18)
+	VUZP1 V17.H8, V15.H8, V15.H8
+	VUZP1 V18.H8, V16.H8, V16.H8
+	VUZP1 V16.B16, V15.B16, V15.B16
+	FLDPQ 192(R3), (F16, F18)
+	FLDPQ 224(R3), (F17, F19)
+	VUZP1 V18.H8, V16.H8, V16.H8
+	VUZP1 V19.H8, V17.H8, V17.H8
+	VUZP1 V17.B16, V16.B16, V16.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	VUMIN V0.B16, V11.B16, V11.B16
+	WORD $0x6e20b929 // neg v9.16b, v9.16b
+	WORD $0x6e20b96b // neg v11.16b, v11.16b
+	WORD $0x4e2944a5 // sshl v5.16b, v5.16b, v9.16b
+	WORD $0x4e2b44c6 // sshl v6.16b, v6.16b, v11.16b
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6e2d2c2d // uqsub v13.16b, v1.16b, v13.16b
+	WORD $0x6e2e2c2e // uqsub v14.16b, v1.16b, v14.16b
+	WORD $0x6e2d44a5 // ushl v5.16b, v5.16b, v13.16b
+	WORD $0x6e2e44c6 // ushl v6.16b, v6.16b, v14.16b
+	WORD $0x6e20b9ad // neg v13.16b, v13.16b
+	WORD $0x6e20b9ce // neg v14.16b, v14.16b
+	WORD $0x4e2d44a5 // sshl v5.16b, v5.16b, v13.16b
+	WORD $0x4e2e44c6 // sshl v6.16b, v6.16b, v14.16b
+	FLDPQ (R0), (F14, F13)
+	VDUP R7, V11.S4
+	VTBL V3.B16, [V11.B16], V9.B16
+	VCMTST V2.B16, V9.B16, V9.B16
+	VBIT V9.B16, V5.B16, V14.B16
+	VTBL V4.B16, [V11.B16], V9.B16
+	VCMTST V2.B16, V9.B16, V9.B16
+	VBIT V9.B16, V6.B16, V13.B16
+	FSTPQ (F14, F13), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6e20b94a // neg v10.16b, v10.16b
+	WORD $0x6e20b98c // neg v12.16b, v12.16b
+	WORD $0x4e2a44e7 // sshl v7.16b, v7.16b, v10.16b
+	WORD $0x4e2c4508 // sshl v8.16b, v8.16b, v12.16b
+	VUMIN V0.B16, V15.B16, V15.B16
+	VUMIN V0.B16, V16.B16, V16.B16
+	WORD $0x6e2f2c2f // uqsub v15.16b, v1.16b, v15.16b
+	WORD $0x6e302c30 // uqsub v16.16b, v1.16b, v16.16b
+	WORD $0x6e2f44e7 // ushl v7.16b, v7.16b, v15.16b
+	WORD $0x6e304508 // ushl v8.16b, v8.16b, v16.16b
+	WORD $0x6e20b9ef // neg v15.16b, v15.16b
+	WORD $0x6e20ba10 // neg v16.16b, v16.16b
+	WORD $0x4e2f44e7 // sshl v7.16b, v7.16b, v15.16b
+	WORD $0x4e304508 // sshl v8.16b, v8.16b, v16.16b
+	LSR $32, R7
+	FLDPQ 32(R0), (F16, F15)
+	VDUP R7, V12.S4
+	VTBL V3.B16, [V12.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V7.B16, V16.B16
+	VTBL V4.B16, [V12.B16], V10.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VBIT V10.B16, V8.B16, V15.B16
+	FSTPQ (F16, F15), 32(R0)
+	ADD $64, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $64, R0
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $63, R8
+	BNE few32
+	CBNZ R5, word
+	RET
+
+few32:
+	TBZ $5, R8, few16
+	FLDPQ (R1), (F5, F6)
+	FLDPQ (R2), (F7, F8)
+	FLDPQ 32(R2), (F9, F10)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V7.B16, V7.B16
+	FLDPQ 64(R2), (F9, F10)
+	FLDPQ 96(R2), (F8, F11)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V9.B16, V9.B16
+	FLDPQ (R3), (F8, F11)
+	FLDPQ 32(R3), (F10, F12)
+	VUZP1 V11.H8, V8.H8, V8.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V8.B16, V8.B16
+	FLDPQ 64(R3), (F10, F12)
+	FLDPQ 96(R3), (F11, F13)
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x6e20b929 // neg v9.16b, v9.16b
+	WORD $0x4e2744a5 // sshl v5.16b, v5.16b, v7.16b
+	WORD $0x4e2944c6 // sshl v6.16b, v6.16b, v9.16b
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6e282c28 // uqsub v8.16b, v1.16b, v8.16b
+	WORD $0x6e2a2c2a // uqsub v10.16b, v1.16b, v10.16b
+	WORD $0x6e2844a5 // ushl v5.16b, v5.16b, v8.16b
+	WORD $0x6e2a44c6 // ushl v6.16b, v6.16b, v10.16b
+	WORD $0x6e20b908 // neg v8.16b, v8.16b
+	WORD $0x6e20b94a // neg v10.16b, v10.16b
+	WORD $0x4e2844a5 // sshl v5.16b, v5.16b, v8.16b
+	WORD $0x4e2a44c6 // sshl v6.16b, v6.16b, v10.16b
+	FLDPQ (R0), (F10, F8)
+	VDUP R7, V9.S4
+	VTBL V3.B16, [V9.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V5.B16, V10.B16
+	VTBL V4.B16, [V9.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	FSTPQ (F10, F8), (R0)
+	ADD $32, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $32, R0
+	LSR $32, R7
+
+few16:
+	TBZ $4, R8, few8
+	FMOVQ (R1), F5
+	FLDPQ (R2), (F6, F7)
+	FLDPQ 32(R2), (F8, F9)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	FLDPQ (R3), (F8, F9)
+	FLDPQ 32(R3), (F7, F10)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V10.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x4e2644a5 // sshl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V8.B16, V8.B16
+	WORD $0x6e282c28 // uqsub v8.16b, v1.16b, v8.16b
+	WORD $0x6e2844a5 // ushl v5.16b, v5.16b, v8.16b
+	WORD $0x6e20b908 // neg v8.16b, v8.16b
+	WORD $0x4e2844a5 // sshl v5.16b, v5.16b, v8.16b
+	FMOVQ (R0), F8
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V7.B16
+	VCMTST V2.B16, V7.B16, V7.B16
+	VBIT V7.B16, V5.B16, V8.B16
+	FMOVQ F8, (R0)
+	ADD $16, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $16, R0
+	LSR $16, R7
+
+few8:
+	TBZ $3, R8, few4
+	FMOVD (R1), F5
+	FLDPQ (R2), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FLDPQ (R3), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x4e2644a5 // sshl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e272c27 // uqsub v7.16b, v1.16b, v7.16b
+	WORD $0x6e2744a5 // ushl v5.16b, v5.16b, v7.16b
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x4e2744a5 // sshl v5.16b, v5.16b, v7.16b
+	FMOVD (R0), F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVD F7, (R0)
+	ADD $8, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $8, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVS (R1), F5
+	FMOVQ (R2), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVQ (R3), F7
+	VUZP1 V7.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x4e2644a5 // sshl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e272c27 // uqsub v7.16b, v1.16b, v7.16b
+	WORD $0x6e2744a5 // ushl v5.16b, v5.16b, v7.16b
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x4e2744a5 // sshl v5.16b, v5.16b, v7.16b
+	FMOVS (R0), F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVS F7, (R0)
+	ADD $4, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $4, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	MOVHU (R1), R6
+	FMOVS R6, F5
+	FMOVD (R2), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVD (R3), F7
+	VUZP1 V7.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x4e2644a5 // sshl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e272c27 // uqsub v7.16b, v1.16b, v7.16b
+	WORD $0x6e2744a5 // ushl v5.16b, v5.16b, v7.16b
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x4e2744a5 // sshl v5.16b, v5.16b, v7.16b
+	MOVHU (R0), R6
+	FMOVS R6, F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVS F7, R6
+	MOVH R6, (R0)
+	ADD $2, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $2, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	MOVBU (R1), R6
+	FMOVS R6, F5
+	FMOVS (R2), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS (R3), F7
+	VUZP1 V7.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e20b8c6 // neg v6.16b, v6.16b
+	WORD $0x4e2644a5 // sshl v5.16b, v5.16b, v6.16b
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e272c27 // uqsub v7.16b, v1.16b, v7.16b
+	WORD $0x6e2744a5 // ushl v5.16b, v5.16b, v7.16b
+	WORD $0x6e20b8e7 // neg v7.16b, v7.16b
+	WORD $0x4e2744a5 // sshl v5.16b, v5.16b, v7.16b
+	MOVBU (R0), R6
+	FMOVS R6, F7
+	VDUP R7, V6.S4
+	VTBL V3.B16, [V6.B16], V8.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVS F7, R6
+	MOVB R6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedSigned16NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedSigned16NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f, R6
+	VDUP R6, V0.H8
+	MOVD $0x10, R6
+	VDUP R6, V1.H8
+	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
+	VSHL $8, V2.H8, V3.H8
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $32, R8
+	BLT few
+
+many:
+	// 32 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 32(R2), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	FLDPQ 64(R2), (F10, F11)
+	VUZP1 V11.H8, V10.H8, V10.H8
+	FLDPQ 96(R2), (F11, F12)
+	VUZP1 V12.H8, V11.H8, V11.H8
+	FLDPQ (R3), (F12, F13)
+	VUZP1 V13.H8, V12.H8, V12.H8
+	FLDPQ 32(R3), (F13, F14)
+	VUZP1 V14.H8, V13.H8, V13.H8
+	FLDPQ 64(R3), (F14, F15)
+	VUZP1 V15.H8, V14.H8, V14.H8
+	FLDPQ 96(R3), (F15, F16)
+	VUZP1 V16.H8, V15.H8, V15.H8
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e60b908 // neg v8.8h, v8.8h
+	WORD $0x6e60b929 // neg v9.8h, v9.8h
+	WORD $0x4e684484 // sshl v4.8h, v4.8h, v8.8h
+	WORD $0x4e6944a5 // sshl v5.8h, v5.8h, v9.8h
+	VUMIN V0.B16, V12.B16, V12.B16
+	VUMIN V0.B16, V13.B16, V13.B16
+	WORD $0x6e6c2c2c // uqsub v12.8h, v1.8h, v12.8h
+	WORD $0x6e6d2c2d // uqsub v13.8h, v1.8h, v13.8h
+	WORD $0x6e6c4484 // ushl v4.8h, v4.8h, v12.8h
+	WORD $0x6e6d44a5 // ushl v5.8h, v5.8h, v13.8h
+	WORD $0x6e60b98c // neg v12.8h, v12.8h
+	WORD $0x6e60b9ad // neg v13.8h, v13.8h
+	WORD $0x4e6c4484 // sshl v4.8h, v4.8h, v12.8h
+	WORD $0x4e6d44a5 // sshl v5.8h, v5.8h, v13.8h
+	FLDPQ (R0), (F13, F12)
+	VDUP R7, V9.H8
+	VCMTST V2.H8, V9.H8, V8.H8
+	VBIT V8.B16, V4.B16, V13.B16
+	VCMTST V3.H8, V9.H8, V8.H8
+	VBIT V8.B16, V5.B16, V12.B16
+	FSTPQ (F13, F12), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V11.B16, V11.B16
+	WORD $0x6e60b94a // neg v10.8h, v10.8h
+	WORD $0x6e60b96b // neg v11.8h, v11.8h
+	WORD $0x4e6a44c6 // sshl v6.8h, v6.8h, v10.8h
+	WORD $0x4e6b44e7 // sshl v7.8h, v7.8h, v11.8h
+	VUMIN V0.B16, V14.B16, V14.B16
+	VUMIN V0.B16, V15.B16, V15.B16
+	WORD $0x6e6e2c2e // uqsub v14.8h, v1.8h, v14.8h
+	WORD $0x6e6f2c2f // uqsub v15.8h, v1.8h, v15.8h
+	WORD $0x6e6e44c6 // ushl v6.8h, v6.8h, v14.8h
+	WORD $0x6e6f44e7 // ushl v7.8h, v7.8h, v15.8h
+	WORD $0x6e60b9ce // neg v14.8h, v14.8h
+	WORD $0x6e60b9ef // neg v15.8h, v15.8h
+	WORD $0x4e6e44c6 // sshl v6.8h, v6.8h, v14.8h
+	WORD $0x4e6f44e7 // sshl v7.8h, v7.8h, v15.8h
+	LSR $16, R7
+	FLDPQ 32(R0), (F15, F14)
+	VDUP R7, V11.H8
+	VCMTST V2.H8, V11.H8, V10.H8
+	VBIT V10.B16, V6.B16, V15.B16
+	VCMTST V3.H8, V11.H8, V10.H8
+	VBIT V10.B16, V7.B16, V14.B16
+	FSTPQ (F15, F14), 32(R0)
+	ADD $64, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $64, R0
+	LSR $16, R7
+	SUBS $32, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $31, R8
+	BNE few16
+	CBNZ R5, word
+	RET
+
+few16:
+	TBZ $4, R8, few8
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	FLDPQ 32(R2), (F7, F8)
+	VUZP1 V8.H8, V7.H8, V7.H8
+	FLDPQ (R3), (F8, F9)
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FLDPQ 32(R3), (F9, F10)
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUMIN V0.B16, V6.B16, V6.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6e60b8c6 // neg v6.8h, v6.8h
+	WORD $0x6e60b8e7 // neg v7.8h, v7.8h
+	WORD $0x4e664484 // sshl v4.8h, v4.8h, v6.8h
+	WORD $0x4e6744a5 // sshl v5.8h, v5.8h, v7.8h
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6e682c28 // uqsub v8.8h, v1.8h, v8.8h
+	WORD $0x6e692c29 // uqsub v9.8h, v1.8h, v9.8h
+	WORD $0x6e684484 // ushl v4.8h, v4.8h, v8.8h
+	WORD $0x6e6944a5 // ushl v5.8h, v5.8h, v9.8h
+	WORD $0x6e60b908 // neg v8.8h, v8.8h
+	WORD $0x6e60b929 // neg v9.8h, v9.8h
+	WORD $0x4e684484 // sshl v4.8h, v4.8h, v8.8h
+	WORD $0x4e6944a5 // sshl v5.8h, v5.8h, v9.8h
+	FLDPQ (R0), (F9, F8)
+	VDUP R7, V7.H8
+	VCMTST V2.H8, V7.H8, V6.H8
+	VBIT V6.B16, V4.B16, V9.B16
+	VCMTST V3.H8, V7.H8, V6.H8
+	VBIT V6.B16, V5.B16, V8.B16
+	FSTPQ (F9, F8), (R0)
+	ADD $32, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $32, R0
+	LSR $16, R7
+
+few8:
+	TBZ $3, R8, few4
+	FMOVQ (R1), F4
+	FLDPQ (R2), (F5, F6)
+	VUZP1 V6.H8, V5.H8, V5.H8
+	FLDPQ (R3), (F6, F7)
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x4e654484 // sshl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e662c26 // uqsub v6.8h, v1.8h, v6.8h
+	WORD $0x6e664484 // ushl v4.8h, v4.8h, v6.8h
+	WORD $0x6e60b8c6 // neg v6.8h, v6.8h
+	WORD $0x4e664484 // sshl v4.8h, v4.8h, v6.8h
+	FMOVQ (R0), F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $16, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVD (R1), F4
+	FMOVQ (R2), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVQ (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x4e654484 // sshl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e662c26 // uqsub v6.8h, v1.8h, v6.8h
+	WORD $0x6e664484 // ushl v4.8h, v4.8h, v6.8h
+	WORD $0x6e60b8c6 // neg v6.8h, v6.8h
+	WORD $0x4e664484 // sshl v4.8h, v4.8h, v6.8h
+	FMOVD (R0), F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $8, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVS (R1), F4
+	FMOVD (R2), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVD (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x4e654484 // sshl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e662c26 // uqsub v6.8h, v1.8h, v6.8h
+	WORD $0x6e664484 // ushl v4.8h, v4.8h, v6.8h
+	WORD $0x6e60b8c6 // neg v6.8h, v6.8h
+	WORD $0x4e664484 // sshl v4.8h, v4.8h, v6.8h
+	FMOVS (R0), F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVS F6, (R0)
+	ADD $4, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $4, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	MOVHU (R1), R6
+	FMOVS R6, F4
+	FMOVS (R2), F5
+	VUZP1 V5.H8, V5.H8, V5.H8
+	FMOVS (R3), F6
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6e60b8a5 // neg v5.8h, v5.8h
+	WORD $0x4e654484 // sshl v4.8h, v4.8h, v5.8h
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6e662c26 // uqsub v6.8h, v1.8h, v6.8h
+	WORD $0x6e664484 // ushl v4.8h, v4.8h, v6.8h
+	WORD $0x6e60b8c6 // neg v6.8h, v6.8h
+	WORD $0x4e664484 // sshl v4.8h, v4.8h, v6.8h
+	MOVHU (R0), R6
+	FMOVS R6, F6
+	VDUP R7, V5.H8
+	VCMTST V2.H8, V5.H8, V7.H8
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVS F6, R6
+	MOVH R6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedSigned32NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedSigned32NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f, R6
+	VDUP R6, V0.S4
+	MOVD $0x20, R6
+	VDUP R6, V1.S4
+	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
+	VSHL $4, V2.S4, V3.S4
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $16, R8
+	BLT few
+
+many:
+	// 16 lanes.
+	FLDPQ (R1), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ (R2), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	FLDPQ (R3), (F12, F13)
+	FLDPQ 32(R3), (F14, F15)
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6ea0b908 // neg v8.4s, v8.4s
+	WORD $0x6ea0b929 // neg v9.4s, v9.4s
+	WORD $0x4ea84484 // sshl v4.4s, v4.4s, v8.4s
+	WORD $0x4ea944a5 // sshl v5.4s, v5.4s, v9.4s
+	VUMIN V0.B16, V12.B16, V12.B16
+	VUMIN V0.B16, V13.B16, V13.B16
+	WORD $0x6eac2c2c // uqsub v12.4s, v1.4s, v12.4s
+	WORD $0x6ead2c2d // uqsub v13.4s, v1.4s, v13.4s
+	WORD $0x6eac4484 // ushl v4.4s, v4.4s, v12.4s
+	WORD $0x6ead44a5 // ushl v5.4s, v5.4s, v13.4s
+	WORD $0x6ea0b98c // neg v12.4s, v12.4s
+	WORD $0x6ea0b9ad // neg v13.4s, v13.4s
+	WORD $0x4eac4484 // sshl v4.4s, v4.4s, v12.4s
+	WORD $0x4ead44a5 // sshl v5.4s, v5.4s, v13.4s
+	FLDPQ (R0), (F13, F12)
+	VDUP R7, V9.S4
+	VCMTST V2.S4, V9.S4, V8.S4
+	VBIT V8.B16, V4.B16, V13.B16
+	VCMTST V3.S4, V9.S4, V8.S4
+	VBIT V8.B16, V5.B16, V12.B16
+	FSTPQ (F13, F12), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VUMIN V0.B16, V11.B16, V11.B16
+	WORD $0x6ea0b94a // neg v10.4s, v10.4s
+	WORD $0x6ea0b96b // neg v11.4s, v11.4s
+	WORD $0x4eaa44c6 // sshl v6.4s, v6.4s, v10.4s
+	WORD $0x4eab44e7 // sshl v7.4s, v7.4s, v11.4s
+	VUMIN V0.B16, V14.B16, V14.B16
+	VUMIN V0.B16, V15.B16, V15.B16
+	WORD $0x6eae2c2e // uqsub v14.4s, v1.4s, v14.4s
+	WORD $0x6eaf2c2f // uqsub v15.4s, v1.4s, v15.4s
+	WORD $0x6eae44c6 // ushl v6.4s, v6.4s, v14.4s
+	WORD $0x6eaf44e7 // ushl v7.4s, v7.4s, v15.4s
+	WORD $0x6ea0b9ce // neg v14.4s, v14.4s
+	WORD $0x6ea0b9ef // neg v15.4s, v15.4s
+	WORD $0x4eae44c6 // sshl v6.4s, v6.4s, v14.4s
+	WORD $0x4eaf44e7 // sshl v7.4s, v7.4s, v15.4s
+	LSR $8, R7
+	FLDPQ 32(R0), (F15, F14)
+	VDUP R7, V11.S4
+	VCMTST V2.S4, V11.S4, V10.S4
+	VBIT V10.B16, V6.B16, V15.B16
+	VCMTST V3.S4, V11.S4, V10.S4
+	VBIT V10.B16, V7.B16, V14.B16
+	FSTPQ (F15, F14), 32(R0)
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+	LSR $8, R7
+	SUBS $16, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $15, R8
+	BNE few8
+	CBNZ R5, word
+	RET
+
+few8:
+	TBZ $3, R8, few4
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	FLDPQ (R3), (F8, F9)
+	VUMIN V0.B16, V6.B16, V6.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x6ea0b8e7 // neg v7.4s, v7.4s
+	WORD $0x4ea64484 // sshl v4.4s, v4.4s, v6.4s
+	WORD $0x4ea744a5 // sshl v5.4s, v5.4s, v7.4s
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6ea82c28 // uqsub v8.4s, v1.4s, v8.4s
+	WORD $0x6ea92c29 // uqsub v9.4s, v1.4s, v9.4s
+	WORD $0x6ea84484 // ushl v4.4s, v4.4s, v8.4s
+	WORD $0x6ea944a5 // ushl v5.4s, v5.4s, v9.4s
+	WORD $0x6ea0b908 // neg v8.4s, v8.4s
+	WORD $0x6ea0b929 // neg v9.4s, v9.4s
+	WORD $0x4ea84484 // sshl v4.4s, v4.4s, v8.4s
+	WORD $0x4ea944a5 // sshl v5.4s, v5.4s, v9.4s
+	FLDPQ (R0), (F9, F8)
+	VDUP R7, V7.S4
+	VCMTST V2.S4, V7.S4, V6.S4
+	VBIT V6.B16, V4.B16, V9.B16
+	VCMTST V3.S4, V7.S4, V6.S4
+	VBIT V6.B16, V5.B16, V8.B16
+	FSTPQ (F9, F8), (R0)
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	LSR $8, R7
+
+few4:
+	TBZ $2, R8, few2
+	FMOVQ (R1), F4
+	FMOVQ (R2), F5
+	FMOVQ (R3), F6
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6ea0b8a5 // neg v5.4s, v5.4s
+	WORD $0x4ea54484 // sshl v4.4s, v4.4s, v5.4s
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea62c26 // uqsub v6.4s, v1.4s, v6.4s
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x4ea64484 // sshl v4.4s, v4.4s, v6.4s
+	FMOVQ (R0), F6
+	VDUP R7, V5.S4
+	VCMTST V2.S4, V5.S4, V7.S4
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVQ F6, (R0)
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $16, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVD (R1), F4
+	FMOVD (R2), F5
+	FMOVD (R3), F6
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6ea0b8a5 // neg v5.4s, v5.4s
+	WORD $0x4ea54484 // sshl v4.4s, v4.4s, v5.4s
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea62c26 // uqsub v6.4s, v1.4s, v6.4s
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x4ea64484 // sshl v4.4s, v4.4s, v6.4s
+	FMOVD (R0), F6
+	VDUP R7, V5.S4
+	VCMTST V2.S4, V5.S4, V7.S4
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVD F6, (R0)
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $8, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	FMOVS (R1), F4
+	FMOVS (R2), F5
+	FMOVS (R3), F6
+	VUMIN V0.B16, V5.B16, V5.B16
+	WORD $0x6ea0b8a5 // neg v5.4s, v5.4s
+	WORD $0x4ea54484 // sshl v4.4s, v4.4s, v5.4s
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea62c26 // uqsub v6.4s, v1.4s, v6.4s
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x4ea64484 // sshl v4.4s, v4.4s, v6.4s
+	FMOVS (R0), F6
+	VDUP R7, V5.S4
+	VCMTST V2.S4, V5.S4, V7.S4
+	VBIT V7.B16, V4.B16, V6.B16
+	FMOVS F6, (R0)
+
+return:
+	RET
+
+// func extractEachMaskedSigned64NEON(dst, src, pos, width, active unsafe.Pointer, n int)
+TEXT ·extractEachMaskedSigned64NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD pos+16(FP), R2
+	MOVD width+24(FP), R3
+	MOVD active+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD $0x7f0000007f, R6
+	VDUP R6, V0.D2
+	MOVD $0x0, R6
+	VDUP R6, V1.D2
+	MOVD $0x40, R6
+	VDUP R6, V2.D2
+	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
+	VSHL $2, V3.D2, V4.D2
+	CBZ R5, return
+
+word:
+	// A word of the mask a turn, for 64 lanes or all that there are.
+	MOVD.P 8(R4), R7
+	MOVD $64, R8
+	CMP R8, R5
+	CSEL LT, R5, R8, R8
+	SUB R8, R5
+	SUBS $8, R8
+	BLT few
+
+many:
+	// 8 lanes.
+	FLDPQ (R1), (F5, F6)
+	FLDPQ 32(R1), (F7, F8)
+	FLDPQ (R2), (F9, F10)
+	FLDPQ (R3), (F11, F12)
+	VUMIN V0.B16, V9.B16, V9.B16
+	VZIP1 V1.S4, V9.S4, V13.S4
+	VZIP2 V1.S4, V9.S4, V9.S4
+	WORD $0x6ee0b9ad // neg v13.2d, v13.2d
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x4eed44a5 // sshl v5.2d, v5.2d, v13.2d
+	WORD $0x4ee944c6 // sshl v6.2d, v6.2d, v9.2d
+	VUMIN V0.B16, V11.B16, V11.B16
+	VZIP1 V1.S4, V11.S4, V9.S4
+	VZIP2 V1.S4, V11.S4, V11.S4
+	WORD $0x6ee92c49 // uqsub v9.2d, v2.2d, v9.2d
+	WORD $0x6eeb2c4b // uqsub v11.2d, v2.2d, v11.2d
+	WORD $0x6ee944a5 // ushl v5.2d, v5.2d, v9.2d
+	WORD $0x6eeb44c6 // ushl v6.2d, v6.2d, v11.2d
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x6ee0b96b // neg v11.2d, v11.2d
+	WORD $0x4ee944a5 // sshl v5.2d, v5.2d, v9.2d
+	WORD $0x4eeb44c6 // sshl v6.2d, v6.2d, v11.2d
+	FLDPQ (R0), (F11, F9)
+	VDUP R7, V13.D2
+	VCMTST V3.D2, V13.D2, V14.D2
+	VBIT V14.B16, V5.B16, V11.B16
+	VCMTST V4.D2, V13.D2, V14.D2
+	VBIT V14.B16, V6.B16, V9.B16
+	FSTPQ (F11, F9), (R0)
+	VUMIN V0.B16, V10.B16, V10.B16
+	VZIP1 V1.S4, V10.S4, V5.S4
+	VZIP2 V1.S4, V10.S4, V10.S4
+	WORD $0x6ee0b8a5 // neg v5.2d, v5.2d
+	WORD $0x6ee0b94a // neg v10.2d, v10.2d
+	WORD $0x4ee544e7 // sshl v7.2d, v7.2d, v5.2d
+	WORD $0x4eea4508 // sshl v8.2d, v8.2d, v10.2d
+	VUMIN V0.B16, V12.B16, V12.B16
+	VZIP1 V1.S4, V12.S4, V10.S4
+	VZIP2 V1.S4, V12.S4, V12.S4
+	WORD $0x6eea2c4a // uqsub v10.2d, v2.2d, v10.2d
+	WORD $0x6eec2c4c // uqsub v12.2d, v2.2d, v12.2d
+	WORD $0x6eea44e7 // ushl v7.2d, v7.2d, v10.2d
+	WORD $0x6eec4508 // ushl v8.2d, v8.2d, v12.2d
+	WORD $0x6ee0b94a // neg v10.2d, v10.2d
+	WORD $0x6ee0b98c // neg v12.2d, v12.2d
+	WORD $0x4eea44e7 // sshl v7.2d, v7.2d, v10.2d
+	WORD $0x4eec4508 // sshl v8.2d, v8.2d, v12.2d
+	LSR $4, R7
+	FLDPQ 32(R0), (F12, F10)
+	VDUP R7, V5.D2
+	VCMTST V3.D2, V5.D2, V6.D2
+	VBIT V6.B16, V7.B16, V12.B16
+	VCMTST V4.D2, V5.D2, V6.D2
+	VBIT V6.B16, V8.B16, V10.B16
+	FSTPQ (F12, F10), 32(R0)
+	ADD $64, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $64, R0
+	LSR $4, R7
+	SUBS $8, R8
+	BGE many
+
+few:
+	// The lower bits still say how many lanes are left, where the number is negative.
+	TST $7, R8
+	BNE few4
+	CBNZ R5, word
+	RET
+
+few4:
+	TBZ $2, R8, few2
+	FLDPQ (R1), (F5, F6)
+	FMOVQ (R2), F7
+	FMOVQ (R3), F8
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V9.S4
+	VZIP2 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x4ee944a5 // sshl v5.2d, v5.2d, v9.2d
+	WORD $0x4ee744c6 // sshl v6.2d, v6.2d, v7.2d
+	VUMIN V0.B16, V8.B16, V8.B16
+	VZIP1 V1.S4, V8.S4, V7.S4
+	VZIP2 V1.S4, V8.S4, V8.S4
+	WORD $0x6ee72c47 // uqsub v7.2d, v2.2d, v7.2d
+	WORD $0x6ee82c48 // uqsub v8.2d, v2.2d, v8.2d
+	WORD $0x6ee744a5 // ushl v5.2d, v5.2d, v7.2d
+	WORD $0x6ee844c6 // ushl v6.2d, v6.2d, v8.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x6ee0b908 // neg v8.2d, v8.2d
+	WORD $0x4ee744a5 // sshl v5.2d, v5.2d, v7.2d
+	WORD $0x4ee844c6 // sshl v6.2d, v6.2d, v8.2d
+	FLDPQ (R0), (F8, F7)
+	VDUP R7, V9.D2
+	VCMTST V3.D2, V9.D2, V10.D2
+	VBIT V10.B16, V5.B16, V8.B16
+	VCMTST V4.D2, V9.D2, V10.D2
+	VBIT V10.B16, V6.B16, V7.B16
+	FSTPQ (F8, F7), (R0)
+	ADD $32, R1
+	ADD $16, R2
+	ADD $16, R3
+	ADD $32, R0
+	LSR $4, R7
+
+few2:
+	TBZ $1, R8, few1
+	FMOVQ (R1), F5
+	FMOVD (R2), F6
+	FMOVD (R3), F7
+	VUMIN V0.B16, V6.B16, V6.B16
+	VZIP1 V1.S4, V6.S4, V6.S4
+	WORD $0x6ee0b8c6 // neg v6.2d, v6.2d
+	WORD $0x4ee644a5 // sshl v5.2d, v5.2d, v6.2d
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee72c47 // uqsub v7.2d, v2.2d, v7.2d
+	WORD $0x6ee744a5 // ushl v5.2d, v5.2d, v7.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x4ee744a5 // sshl v5.2d, v5.2d, v7.2d
+	FMOVQ (R0), F7
+	VDUP R7, V6.D2
+	VCMTST V3.D2, V6.D2, V8.D2
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVQ F7, (R0)
+	ADD $16, R1
+	ADD $8, R2
+	ADD $8, R3
+	ADD $16, R0
+	LSR $2, R7
+
+few1:
+	TBZ $0, R8, return
+	FMOVD (R1), F5
+	FMOVS (R2), F6
+	FMOVS (R3), F7
+	VUMIN V0.B16, V6.B16, V6.B16
+	VZIP1 V1.S4, V6.S4, V6.S4
+	WORD $0x6ee0b8c6 // neg v6.2d, v6.2d
+	WORD $0x4ee644a5 // sshl v5.2d, v5.2d, v6.2d
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee72c47 // uqsub v7.2d, v2.2d, v7.2d
+	WORD $0x6ee744a5 // ushl v5.2d, v5.2d, v7.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x4ee744a5 // sshl v5.2d, v5.2d, v7.2d
+	FMOVD (R0), F7
+	VDUP R7, V6.D2
+	VCMTST V3.D2, V6.D2, V8.D2
+	VBIT V8.B16, V5.B16, V7.B16
+	FMOVD F7, (R0)
+
+return:
 	RET
 
 // func insertWarp32NEON(dst, src, base, pos, width unsafe.Pointer, active uint32)
@@ -2331,71 +11369,111 @@ TEXT ·insertWarp32NEON(SB), NOSPLIT, $0-44
 	VDUP R6, V0.S4
 	MOVD $0x7f, R6
 	VDUP R6, V1.S4
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
-	VSHL $8, V2.S4, V4.S4
-	VSHL $12, V2.S4, V5.S4
-	MOVD $2, R7
-
-vectors:
-	VDUP R5, V6.S4
-	FLDPQ (R4), (F7, F8)
-	FLDPQ 32(R4), (F9, F10)
-	FLDPQ (R3), (F11, F12)
-	FLDPQ 32(R3), (F13, F14)
-	FLDPQ (R1), (F15, F16)
-	FLDPQ 32(R1), (F17, F18)
-	FLDPQ (R2), (F19, F20)
-	FLDPQ 32(R2), (F21, F22)
+	FLDPQ (R4), (F4, F5)
+	VUMIN V1.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V5.B16, V5.B16
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
+	WORD $0x6ea54405 // ushl v5.4s, v0.4s, v5.4s
+	VEOR V4.B16, V0.B16, V4.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	FLDPQ (R3), (F6, F7)
+	VUMIN V1.B16, V6.B16, V6.B16
 	VUMIN V1.B16, V7.B16, V7.B16
-	VUMIN V1.B16, V8.B16, V8.B16
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea744a5 // ushl v5.4s, v5.4s, v7.4s
+	FLDPQ (R1), (F8, F9)
+	WORD $0x6ea64508 // ushl v8.4s, v8.4s, v6.4s
+	WORD $0x6ea74529 // ushl v9.4s, v9.4s, v7.4s
+	FLDPQ (R2), (F7, F6)
+	VBIT V4.B16, V8.B16, V7.B16
+	VBIT V5.B16, V9.B16, V6.B16
+	FLDPQ (R0), (F5, F9)
+	VDUP R5, V4.S4
+	VCMTST V2.S4, V4.S4, V8.S4
+	VBIT V8.B16, V7.B16, V5.B16
+	VCMTST V3.S4, V4.S4, V8.S4
+	VBIT V8.B16, V6.B16, V9.B16
+	FLDPQ 32(R4), (F7, F6)
+	VUMIN V1.B16, V7.B16, V7.B16
+	VUMIN V1.B16, V6.B16, V6.B16
 	WORD $0x6ea74407 // ushl v7.4s, v0.4s, v7.4s
-	WORD $0x6ea84408 // ushl v8.4s, v0.4s, v8.4s
+	WORD $0x6ea64406 // ushl v6.4s, v0.4s, v6.4s
 	VEOR V7.B16, V0.B16, V7.B16
+	VEOR V6.B16, V0.B16, V6.B16
+	FLDPQ 32(R3), (F4, F8)
+	VUMIN V1.B16, V4.B16, V4.B16
+	VUMIN V1.B16, V8.B16, V8.B16
+	WORD $0x6ea444e7 // ushl v7.4s, v7.4s, v4.4s
+	WORD $0x6ea844c6 // ushl v6.4s, v6.4s, v8.4s
+	FLDPQ 32(R1), (F10, F11)
+	WORD $0x6ea4454a // ushl v10.4s, v10.4s, v4.4s
+	WORD $0x6ea8456b // ushl v11.4s, v11.4s, v8.4s
+	FLDPQ 32(R2), (F8, F4)
+	VBIT V7.B16, V10.B16, V8.B16
+	VBIT V6.B16, V11.B16, V4.B16
+	LSR $8, R5
+	FLDPQ 32(R0), (F6, F11)
+	VDUP R5, V7.S4
+	VCMTST V2.S4, V7.S4, V10.S4
+	VBIT V10.B16, V8.B16, V6.B16
+	VCMTST V3.S4, V7.S4, V10.S4
+	VBIT V10.B16, V4.B16, V11.B16
+	FLDPQ 64(R4), (F8, F4)
+	VUMIN V1.B16, V8.B16, V8.B16
+	VUMIN V1.B16, V4.B16, V4.B16
+	WORD $0x6ea84408 // ushl v8.4s, v0.4s, v8.4s
+	WORD $0x6ea44404 // ushl v4.4s, v0.4s, v4.4s
 	VEOR V8.B16, V0.B16, V8.B16
-	VUMIN V1.B16, V11.B16, V11.B16
-	VUMIN V1.B16, V12.B16, V12.B16
-	WORD $0x6eab44e7 // ushl v7.4s, v7.4s, v11.4s
-	WORD $0x6eac4508 // ushl v8.4s, v8.4s, v12.4s
-	WORD $0x6eab45ef // ushl v15.4s, v15.4s, v11.4s
-	WORD $0x6eac4610 // ushl v16.4s, v16.4s, v12.4s
-	VBIT V7.B16, V15.B16, V19.B16
-	VBIT V8.B16, V16.B16, V20.B16
-	FLDPQ (R0), (F8, F16)
-	VCMTST V2.S4, V6.S4, V7.S4
-	VBIT V7.B16, V19.B16, V8.B16
-	VCMTST V3.S4, V6.S4, V7.S4
-	VBIT V7.B16, V20.B16, V16.B16
-	FSTPQ (F8, F16), (R0)
-	VUMIN V1.B16, V9.B16, V9.B16
+	VEOR V4.B16, V0.B16, V4.B16
+	FLDPQ 64(R3), (F7, F10)
+	VUMIN V1.B16, V7.B16, V7.B16
 	VUMIN V1.B16, V10.B16, V10.B16
-	WORD $0x6ea94409 // ushl v9.4s, v0.4s, v9.4s
+	WORD $0x6ea74508 // ushl v8.4s, v8.4s, v7.4s
+	WORD $0x6eaa4484 // ushl v4.4s, v4.4s, v10.4s
+	FLDPQ 64(R1), (F12, F13)
+	WORD $0x6ea7458c // ushl v12.4s, v12.4s, v7.4s
+	WORD $0x6eaa45ad // ushl v13.4s, v13.4s, v10.4s
+	FLDPQ 64(R2), (F10, F7)
+	VBIT V8.B16, V12.B16, V10.B16
+	VBIT V4.B16, V13.B16, V7.B16
+	LSR $8, R5
+	FLDPQ 64(R0), (F4, F13)
+	VDUP R5, V8.S4
+	VCMTST V2.S4, V8.S4, V12.S4
+	VBIT V12.B16, V10.B16, V4.B16
+	VCMTST V3.S4, V8.S4, V12.S4
+	VBIT V12.B16, V7.B16, V13.B16
+	FLDPQ 96(R4), (F10, F7)
+	VUMIN V1.B16, V10.B16, V10.B16
+	VUMIN V1.B16, V7.B16, V7.B16
 	WORD $0x6eaa440a // ushl v10.4s, v0.4s, v10.4s
-	VEOR V9.B16, V0.B16, V9.B16
+	WORD $0x6ea74407 // ushl v7.4s, v0.4s, v7.4s
 	VEOR V10.B16, V0.B16, V10.B16
-	VUMIN V1.B16, V13.B16, V13.B16
-	VUMIN V1.B16, V14.B16, V14.B16
-	WORD $0x6ead4529 // ushl v9.4s, v9.4s, v13.4s
-	WORD $0x6eae454a // ushl v10.4s, v10.4s, v14.4s
-	WORD $0x6ead4631 // ushl v17.4s, v17.4s, v13.4s
-	WORD $0x6eae4652 // ushl v18.4s, v18.4s, v14.4s
-	VBIT V9.B16, V17.B16, V21.B16
-	VBIT V10.B16, V18.B16, V22.B16
-	FLDPQ 32(R0), (F10, F18)
-	VCMTST V4.S4, V6.S4, V9.S4
-	VBIT V9.B16, V21.B16, V10.B16
-	VCMTST V5.S4, V6.S4, V9.S4
-	VBIT V9.B16, V22.B16, V18.B16
-	FSTPQ (F10, F18), 32(R0)
-	ADD $64, R4
-	ADD $64, R3
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R0
-	LSR $16, R5
-	SUBS $1, R7
-	BNE vectors
+	VEOR V7.B16, V0.B16, V7.B16
+	FLDPQ 96(R3), (F8, F12)
+	VUMIN V1.B16, V8.B16, V8.B16
+	VUMIN V1.B16, V12.B16, V12.B16
+	WORD $0x6ea8454a // ushl v10.4s, v10.4s, v8.4s
+	WORD $0x6eac44e7 // ushl v7.4s, v7.4s, v12.4s
+	FLDPQ 96(R1), (F14, F15)
+	WORD $0x6ea845ce // ushl v14.4s, v14.4s, v8.4s
+	WORD $0x6eac45ef // ushl v15.4s, v15.4s, v12.4s
+	FLDPQ 96(R2), (F12, F8)
+	VBIT V10.B16, V14.B16, V12.B16
+	VBIT V7.B16, V15.B16, V8.B16
+	LSR $8, R5
+	FLDPQ 96(R0), (F7, F15)
+	VDUP R5, V10.S4
+	VCMTST V2.S4, V10.S4, V14.S4
+	VBIT V14.B16, V12.B16, V7.B16
+	VCMTST V3.S4, V10.S4, V14.S4
+	VBIT V14.B16, V8.B16, V15.B16
+	FSTPQ (F5, F9), (R0)
+	FSTPQ (F6, F11), 32(R0)
+	FSTPQ (F4, F13), 64(R0)
+	FSTPQ (F7, F15), 96(R0)
 	RET
 
 // func insertWarp64NEON(dst, src, base, pos, width unsafe.Pointer, active uint32)
@@ -2412,73 +11490,231 @@ TEXT ·insertWarp64NEON(SB), NOSPLIT, $0-44
 	VDUP R6, V1.D2
 	MOVD $0x0, R6
 	VDUP R6, V2.D2
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
-	VSHL $4, V3.D2, V5.D2
-	VSHL $6, V3.D2, V6.D2
-	MOVD $4, R7
-
-vectors:
-	VDUP R5, V7.D2
-	FLDPQ (R4), (F8, F9)
-	FLDPQ (R3), (F10, F11)
-	FLDPQ (R1), (F12, F13)
-	FLDPQ 32(R1), (F14, F15)
-	FLDPQ (R2), (F16, F17)
-	FLDPQ 32(R2), (F18, F19)
-	VUMIN V1.B16, V8.B16, V8.B16
-	VZIP1 V2.S4, V8.S4, V20.S4
-	VZIP2 V2.S4, V8.S4, V8.S4
-	WORD $0x6ef44414 // ushl v20.2d, v0.2d, v20.2d
+	FMOVQ (R4), F5
+	VUMIN V1.B16, V5.B16, V5.B16
+	VZIP1 V2.S4, V5.S4, V6.S4
+	VZIP2 V2.S4, V5.S4, V5.S4
+	WORD $0x6ee64406 // ushl v6.2d, v0.2d, v6.2d
+	WORD $0x6ee54405 // ushl v5.2d, v0.2d, v5.2d
+	VEOR V6.B16, V0.B16, V6.B16
+	VEOR V5.B16, V0.B16, V5.B16
+	FMOVQ (R3), F7
+	VUMIN V1.B16, V7.B16, V7.B16
+	VZIP1 V2.S4, V7.S4, V8.S4
+	VZIP2 V2.S4, V7.S4, V7.S4
+	WORD $0x6ee844c6 // ushl v6.2d, v6.2d, v8.2d
+	WORD $0x6ee744a5 // ushl v5.2d, v5.2d, v7.2d
+	FLDPQ (R1), (F9, F10)
+	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	FLDPQ (R2), (F7, F8)
+	VBIT V6.B16, V9.B16, V7.B16
+	VBIT V5.B16, V10.B16, V8.B16
+	FLDPQ (R0), (F5, F10)
+	VDUP R5, V6.D2
+	VCMTST V3.D2, V6.D2, V9.D2
+	VBIT V9.B16, V7.B16, V5.B16
+	VCMTST V4.D2, V6.D2, V9.D2
+	VBIT V9.B16, V8.B16, V10.B16
+	FMOVQ 16(R4), F7
+	VUMIN V1.B16, V7.B16, V7.B16
+	VZIP1 V2.S4, V7.S4, V8.S4
+	VZIP2 V2.S4, V7.S4, V7.S4
 	WORD $0x6ee84408 // ushl v8.2d, v0.2d, v8.2d
-	VEOR V20.B16, V0.B16, V20.B16
+	WORD $0x6ee74407 // ushl v7.2d, v0.2d, v7.2d
 	VEOR V8.B16, V0.B16, V8.B16
-	VUMIN V1.B16, V10.B16, V10.B16
-	VZIP1 V2.S4, V10.S4, V21.S4
-	VZIP2 V2.S4, V10.S4, V10.S4
-	WORD $0x6ef54694 // ushl v20.2d, v20.2d, v21.2d
-	WORD $0x6eea4508 // ushl v8.2d, v8.2d, v10.2d
-	WORD $0x6ef5458c // ushl v12.2d, v12.2d, v21.2d
-	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
-	VBIT V20.B16, V12.B16, V16.B16
-	VBIT V8.B16, V13.B16, V17.B16
-	FLDPQ (R0), (F8, F13)
-	VCMTST V3.D2, V7.D2, V20.D2
-	VBIT V20.B16, V16.B16, V8.B16
-	VCMTST V4.D2, V7.D2, V20.D2
-	VBIT V20.B16, V17.B16, V13.B16
-	FSTPQ (F8, F13), (R0)
-	VUMIN V1.B16, V9.B16, V9.B16
-	VZIP1 V2.S4, V9.S4, V16.S4
-	VZIP2 V2.S4, V9.S4, V9.S4
-	WORD $0x6ef04410 // ushl v16.2d, v0.2d, v16.2d
+	VEOR V7.B16, V0.B16, V7.B16
+	FMOVQ 16(R3), F6
+	VUMIN V1.B16, V6.B16, V6.B16
+	VZIP1 V2.S4, V6.S4, V9.S4
+	VZIP2 V2.S4, V6.S4, V6.S4
+	WORD $0x6ee94508 // ushl v8.2d, v8.2d, v9.2d
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	FLDPQ 32(R1), (F11, F12)
+	WORD $0x6ee9456b // ushl v11.2d, v11.2d, v9.2d
+	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
+	FLDPQ 32(R2), (F6, F9)
+	VBIT V8.B16, V11.B16, V6.B16
+	VBIT V7.B16, V12.B16, V9.B16
+	LSR $4, R5
+	FLDPQ 32(R0), (F7, F12)
+	VDUP R5, V8.D2
+	VCMTST V3.D2, V8.D2, V11.D2
+	VBIT V11.B16, V6.B16, V7.B16
+	VCMTST V4.D2, V8.D2, V11.D2
+	VBIT V11.B16, V9.B16, V12.B16
+	FMOVQ 32(R4), F6
+	VUMIN V1.B16, V6.B16, V6.B16
+	VZIP1 V2.S4, V6.S4, V9.S4
+	VZIP2 V2.S4, V6.S4, V6.S4
 	WORD $0x6ee94409 // ushl v9.2d, v0.2d, v9.2d
-	VEOR V16.B16, V0.B16, V16.B16
+	WORD $0x6ee64406 // ushl v6.2d, v0.2d, v6.2d
 	VEOR V9.B16, V0.B16, V9.B16
-	VUMIN V1.B16, V11.B16, V11.B16
-	VZIP1 V2.S4, V11.S4, V17.S4
-	VZIP2 V2.S4, V11.S4, V11.S4
-	WORD $0x6ef14610 // ushl v16.2d, v16.2d, v17.2d
+	VEOR V6.B16, V0.B16, V6.B16
+	FMOVQ 32(R3), F8
+	VUMIN V1.B16, V8.B16, V8.B16
+	VZIP1 V2.S4, V8.S4, V11.S4
+	VZIP2 V2.S4, V8.S4, V8.S4
 	WORD $0x6eeb4529 // ushl v9.2d, v9.2d, v11.2d
-	WORD $0x6ef145ce // ushl v14.2d, v14.2d, v17.2d
-	WORD $0x6eeb45ef // ushl v15.2d, v15.2d, v11.2d
-	VBIT V16.B16, V14.B16, V18.B16
-	VBIT V9.B16, V15.B16, V19.B16
-	FLDPQ 32(R0), (F9, F15)
-	VCMTST V5.D2, V7.D2, V16.D2
-	VBIT V16.B16, V18.B16, V9.B16
-	VCMTST V6.D2, V7.D2, V16.D2
-	VBIT V16.B16, V19.B16, V15.B16
-	FSTPQ (F9, F15), 32(R0)
-	ADD $32, R4
-	ADD $32, R3
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R0
-	LSR $8, R5
-	SUBS $1, R7
-	BNE vectors
+	WORD $0x6ee844c6 // ushl v6.2d, v6.2d, v8.2d
+	FLDPQ 64(R1), (F13, F14)
+	WORD $0x6eeb45ad // ushl v13.2d, v13.2d, v11.2d
+	WORD $0x6ee845ce // ushl v14.2d, v14.2d, v8.2d
+	FLDPQ 64(R2), (F8, F11)
+	VBIT V9.B16, V13.B16, V8.B16
+	VBIT V6.B16, V14.B16, V11.B16
+	LSR $4, R5
+	FLDPQ 64(R0), (F6, F14)
+	VDUP R5, V9.D2
+	VCMTST V3.D2, V9.D2, V13.D2
+	VBIT V13.B16, V8.B16, V6.B16
+	VCMTST V4.D2, V9.D2, V13.D2
+	VBIT V13.B16, V11.B16, V14.B16
+	FMOVQ 48(R4), F8
+	VUMIN V1.B16, V8.B16, V8.B16
+	VZIP1 V2.S4, V8.S4, V11.S4
+	VZIP2 V2.S4, V8.S4, V8.S4
+	WORD $0x6eeb440b // ushl v11.2d, v0.2d, v11.2d
+	WORD $0x6ee84408 // ushl v8.2d, v0.2d, v8.2d
+	VEOR V11.B16, V0.B16, V11.B16
+	VEOR V8.B16, V0.B16, V8.B16
+	FMOVQ 48(R3), F9
+	VUMIN V1.B16, V9.B16, V9.B16
+	VZIP1 V2.S4, V9.S4, V13.S4
+	VZIP2 V2.S4, V9.S4, V9.S4
+	WORD $0x6eed456b // ushl v11.2d, v11.2d, v13.2d
+	WORD $0x6ee94508 // ushl v8.2d, v8.2d, v9.2d
+	FLDPQ 96(R1), (F15, F16)
+	WORD $0x6eed45ef // ushl v15.2d, v15.2d, v13.2d
+	WORD $0x6ee94610 // ushl v16.2d, v16.2d, v9.2d
+	FLDPQ 96(R2), (F9, F13)
+	VBIT V11.B16, V15.B16, V9.B16
+	VBIT V8.B16, V16.B16, V13.B16
+	LSR $4, R5
+	FLDPQ 96(R0), (F8, F16)
+	VDUP R5, V11.D2
+	VCMTST V3.D2, V11.D2, V15.D2
+	VBIT V15.B16, V9.B16, V8.B16
+	VCMTST V4.D2, V11.D2, V15.D2
+	VBIT V15.B16, V13.B16, V16.B16
+	FMOVQ 64(R4), F9
+	VUMIN V1.B16, V9.B16, V9.B16
+	VZIP1 V2.S4, V9.S4, V13.S4
+	VZIP2 V2.S4, V9.S4, V9.S4
+	WORD $0x6eed440d // ushl v13.2d, v0.2d, v13.2d
+	WORD $0x6ee94409 // ushl v9.2d, v0.2d, v9.2d
+	VEOR V13.B16, V0.B16, V13.B16
+	VEOR V9.B16, V0.B16, V9.B16
+	FMOVQ 64(R3), F11
+	VUMIN V1.B16, V11.B16, V11.B16
+	VZIP1 V2.S4, V11.S4, V15.S4
+	VZIP2 V2.S4, V11.S4, V11.S4
+	WORD $0x6eef45ad // ushl v13.2d, v13.2d, v15.2d
+	WORD $0x6eeb4529 // ushl v9.2d, v9.2d, v11.2d
+	FLDPQ 128(R1), (F17, F18)
+	WORD $0x6eef4631 // ushl v17.2d, v17.2d, v15.2d
+	WORD $0x6eeb4652 // ushl v18.2d, v18.2d, v11.2d
+	FLDPQ 128(R2), (F11, F15)
+	VBIT V13.B16, V17.B16, V11.B16
+	VBIT V9.B16, V18.B16, V15.B16
+	LSR $4, R5
+	FLDPQ 128(R0), (F9, F18)
+	VDUP R5, V13.D2
+	VCMTST V3.D2, V13.D2, V17.D2
+	VBIT V17.B16, V11.B16, V9.B16
+	VCMTST V4.D2, V13.D2, V17.D2
+	VBIT V17.B16, V15.B16, V18.B16
+	FMOVQ 80(R4), F11
+	VUMIN V1.B16, V11.B16, V11.B16
+	VZIP1 V2.S4, V11.S4, V15.S4
+	VZIP2 V2.S4, V11.S4, V11.S4
+	WORD $0x6eef440f // ushl v15.2d, v0.2d, v15.2d
+	WORD $0x6eeb440b // ushl v11.2d, v0.2d, v11.2d
+	VEOR V15.B16, V0.B16, V15.B16
+	VEOR V11.B16, V0.B16, V11.B16
+	FMOVQ 80(R3), F13
+	VUMIN V1.B16, V13.B16, V13.B16
+	VZIP1 V2.S4, V13.S4, V17.S4
+	VZIP2 V2.S4, V13.S4, V13.S4
+	WORD $0x6ef145ef // ushl v15.2d, v15.2d, v17.2d
+	WORD $0x6eed456b // ushl v11.2d, v11.2d, v13.2d
+	FLDPQ 160(R1), (F19, F20)
+	WORD $0x6ef14673 // ushl v19.2d, v19.2d, v17.2d
+	WORD $0x6eed4694 // ushl v20.2d, v20.2d, v13.2d
+	FLDPQ 160(R2), (F13, F17)
+	VBIT V15.B16, V19.B16, V13.B16
+	VBIT V11.B16, V20.B16, V17.B16
+	LSR $4, R5
+	FLDPQ 160(R0), (F11, F20)
+	VDUP R5, V15.D2
+	VCMTST V3.D2, V15.D2, V19.D2
+	VBIT V19.B16, V13.B16, V11.B16
+	VCMTST V4.D2, V15.D2, V19.D2
+	VBIT V19.B16, V17.B16, V20.B16
+	FMOVQ 96(R4), F13
+	VUMIN V1.B16, V13.B16, V13.B16
+	VZIP1 V2.S4, V13.S4, V17.S4
+	VZIP2 V2.S4, V13.S4, V13.S4
+	WORD $0x6ef14411 // ushl v17.2d, v0.2d, v17.2d
+	WORD $0x6eed440d // ushl v13.2d, v0.2d, v13.2d
+	VEOR V17.B16, V0.B16, V17.B16
+	VEOR V13.B16, V0.B16, V13.B16
+	FMOVQ 96(R3), F15
+	VUMIN V1.B16, V15.B16, V15.B16
+	VZIP1 V2.S4, V15.S4, V19.S4
+	VZIP2 V2.S4, V15.S4, V15.S4
+	WORD $0x6ef34631 // ushl v17.2d, v17.2d, v19.2d
+	WORD $0x6eef45ad // ushl v13.2d, v13.2d, v15.2d
+	FLDPQ 192(R1), (F21, F22)
+	WORD $0x6ef346b5 // ushl v21.2d, v21.2d, v19.2d
+	WORD $0x6eef46d6 // ushl v22.2d, v22.2d, v15.2d
+	FLDPQ 192(R2), (F15, F19)
+	VBIT V17.B16, V21.B16, V15.B16
+	VBIT V13.B16, V22.B16, V19.B16
+	LSR $4, R5
+	FLDPQ 192(R0), (F13, F22)
+	VDUP R5, V17.D2
+	VCMTST V3.D2, V17.D2, V21.D2
+	VBIT V21.B16, V15.B16, V13.B16
+	VCMTST V4.D2, V17.D2, V21.D2
+	VBIT V21.B16, V19.B16, V22.B16
+	FMOVQ 112(R4), F15
+	VUMIN V1.B16, V15.B16, V15.B16
+	VZIP1 V2.S4, V15.S4, V19.S4
+	VZIP2 V2.S4, V15.S4, V15.S4
+	WORD $0x6ef34413 // ushl v19.2d, v0.2d, v19.2d
+	WORD $0x6eef440f // ushl v15.2d, v0.2d, v15.2d
+	VEOR V19.B16, V0.B16, V19.B16
+	VEOR V15.B16, V0.B16, V15.B16
+	FMOVQ 112(R3), F17
+	VUMIN V1.B16, V17.B16, V17.B16
+	VZIP1 V2.S4, V17.S4, V21.S4
+	VZIP2 V2.S4, V17.S4, V17.S4
+	WORD $0x6ef54673 // ushl v19.2d, v19.2d, v21.2d
+	WORD $0x6ef145ef // ushl v15.2d, v15.2d, v17.2d
+	FLDPQ 224(R1), (F23, F24)
+	WORD $0x6ef546f7 // ushl v23.2d, v23.2d, v21.2d
+	WORD $0x6ef14718 // ushl v24.2d, v24.2d, v17.2d
+	FLDPQ 224(R2), (F17, F21)
+	VBIT V19.B16, V23.B16, V17.B16
+	VBIT V15.B16, V24.B16, V21.B16
+	LSR $4, R5
+	FLDPQ 224(R0), (F15, F24)
+	VDUP R5, V19.D2
+	VCMTST V3.D2, V19.D2, V23.D2
+	VBIT V23.B16, V17.B16, V15.B16
+	VCMTST V4.D2, V19.D2, V23.D2
+	VBIT V23.B16, V21.B16, V24.B16
+	FSTPQ (F5, F10), (R0)
+	FSTPQ (F7, F12), 32(R0)
+	FSTPQ (F6, F14), 64(R0)
+	FSTPQ (F8, F16), 96(R0)
+	FSTPQ (F9, F18), 128(R0)
+	FSTPQ (F11, F20), 160(R0)
+	FSTPQ (F13, F22), 192(R0)
+	FSTPQ (F15, F24), 224(R0)
 	RET
 
 // func selectWarp32NEON(dst, mask, src, base unsafe.Pointer, active uint32)
@@ -2488,44 +11724,59 @@ TEXT ·selectWarp32NEON(SB), NOSPLIT, $0-36
 	MOVD src+16(FP), R2
 	MOVD base+24(FP), R3
 	MOVWU active+32(FP), R4
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V0
 	VSHL $4, V0.S4, V1.S4
-	VSHL $8, V0.S4, V2.S4
-	VSHL $12, V0.S4, V3.S4
-	MOVD $2, R6
-
-vectors:
-	VDUP R4, V4.S4
-	FLDPQ (R1), (F5, F6)
-	FLDPQ 32(R1), (F7, F8)
-	FLDPQ (R2), (F9, F10)
-	FLDPQ 32(R2), (F11, F12)
-	FLDPQ (R3), (F13, F14)
-	FLDPQ 32(R3), (F15, F16)
-	VBIT V5.B16, V9.B16, V13.B16
-	VBIT V6.B16, V10.B16, V14.B16
-	FLDPQ (R0), (F6, F10)
-	VCMTST V0.S4, V4.S4, V5.S4
-	VBIT V5.B16, V13.B16, V6.B16
-	VCMTST V1.S4, V4.S4, V5.S4
-	VBIT V5.B16, V14.B16, V10.B16
-	FSTPQ (F6, F10), (R0)
-	VBIT V7.B16, V11.B16, V15.B16
-	VBIT V8.B16, V12.B16, V16.B16
-	FLDPQ 32(R0), (F8, F12)
-	VCMTST V2.S4, V4.S4, V7.S4
-	VBIT V7.B16, V15.B16, V8.B16
-	VCMTST V3.S4, V4.S4, V7.S4
-	VBIT V7.B16, V16.B16, V12.B16
-	FSTPQ (F8, F12), 32(R0)
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	ADD $64, R0
-	LSR $16, R4
-	SUBS $1, R6
-	BNE vectors
+	FLDPQ (R1), (F2, F3)
+	FLDPQ (R2), (F4, F5)
+	FLDPQ (R3), (F6, F7)
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F3, F5)
+	VDUP R4, V2.S4
+	VCMTST V0.S4, V2.S4, V4.S4
+	VBIT V4.B16, V6.B16, V3.B16
+	VCMTST V1.S4, V2.S4, V4.S4
+	VBIT V4.B16, V7.B16, V5.B16
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ 32(R2), (F2, F4)
+	FLDPQ 32(R3), (F8, F9)
+	VBIT V6.B16, V2.B16, V8.B16
+	VBIT V7.B16, V4.B16, V9.B16
+	LSR $8, R4
+	FLDPQ 32(R0), (F7, F4)
+	VDUP R4, V6.S4
+	VCMTST V0.S4, V6.S4, V2.S4
+	VBIT V2.B16, V8.B16, V7.B16
+	VCMTST V1.S4, V6.S4, V2.S4
+	VBIT V2.B16, V9.B16, V4.B16
+	FLDPQ 64(R1), (F8, F9)
+	FLDPQ 64(R2), (F6, F2)
+	FLDPQ 64(R3), (F10, F11)
+	VBIT V8.B16, V6.B16, V10.B16
+	VBIT V9.B16, V2.B16, V11.B16
+	LSR $8, R4
+	FLDPQ 64(R0), (F9, F2)
+	VDUP R4, V8.S4
+	VCMTST V0.S4, V8.S4, V6.S4
+	VBIT V6.B16, V10.B16, V9.B16
+	VCMTST V1.S4, V8.S4, V6.S4
+	VBIT V6.B16, V11.B16, V2.B16
+	FLDPQ 96(R1), (F10, F11)
+	FLDPQ 96(R2), (F8, F6)
+	FLDPQ 96(R3), (F12, F13)
+	VBIT V10.B16, V8.B16, V12.B16
+	VBIT V11.B16, V6.B16, V13.B16
+	LSR $8, R4
+	FLDPQ 96(R0), (F11, F6)
+	VDUP R4, V10.S4
+	VCMTST V0.S4, V10.S4, V8.S4
+	VBIT V8.B16, V12.B16, V11.B16
+	VCMTST V1.S4, V10.S4, V8.S4
+	VBIT V8.B16, V13.B16, V6.B16
+	FSTPQ (F3, F5), (R0)
+	FSTPQ (F7, F4), 32(R0)
+	FSTPQ (F9, F2), 64(R0)
+	FSTPQ (F11, F6), 96(R0)
 	RET
 
 // func selectWarp64NEON(dst, mask, src, base unsafe.Pointer, active uint32)
@@ -2535,44 +11786,111 @@ TEXT ·selectWarp64NEON(SB), NOSPLIT, $0-36
 	MOVD src+16(FP), R2
 	MOVD base+24(FP), R3
 	MOVWU active+32(FP), R4
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V0
 	VSHL $2, V0.D2, V1.D2
-	VSHL $4, V0.D2, V2.D2
-	VSHL $6, V0.D2, V3.D2
-	MOVD $4, R6
-
-vectors:
-	VDUP R4, V4.D2
-	FLDPQ (R1), (F5, F6)
-	FLDPQ 32(R1), (F7, F8)
-	FLDPQ (R2), (F9, F10)
-	FLDPQ 32(R2), (F11, F12)
-	FLDPQ (R3), (F13, F14)
-	FLDPQ 32(R3), (F15, F16)
-	VBIT V5.B16, V9.B16, V13.B16
-	VBIT V6.B16, V10.B16, V14.B16
-	FLDPQ (R0), (F6, F10)
-	VCMTST V0.D2, V4.D2, V5.D2
-	VBIT V5.B16, V13.B16, V6.B16
-	VCMTST V1.D2, V4.D2, V5.D2
-	VBIT V5.B16, V14.B16, V10.B16
-	FSTPQ (F6, F10), (R0)
-	VBIT V7.B16, V11.B16, V15.B16
-	VBIT V8.B16, V12.B16, V16.B16
-	FLDPQ 32(R0), (F8, F12)
-	VCMTST V2.D2, V4.D2, V7.D2
-	VBIT V7.B16, V15.B16, V8.B16
-	VCMTST V3.D2, V4.D2, V7.D2
-	VBIT V7.B16, V16.B16, V12.B16
-	FSTPQ (F8, F12), 32(R0)
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	ADD $64, R0
-	LSR $8, R4
-	SUBS $1, R6
-	BNE vectors
+	FLDPQ (R1), (F2, F3)
+	FLDPQ (R2), (F4, F5)
+	FLDPQ (R3), (F6, F7)
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	FLDPQ (R0), (F3, F5)
+	VDUP R4, V2.D2
+	VCMTST V0.D2, V2.D2, V4.D2
+	VBIT V4.B16, V6.B16, V3.B16
+	VCMTST V1.D2, V2.D2, V4.D2
+	VBIT V4.B16, V7.B16, V5.B16
+	FLDPQ 32(R1), (F6, F7)
+	FLDPQ 32(R2), (F2, F4)
+	FLDPQ 32(R3), (F8, F9)
+	VBIT V6.B16, V2.B16, V8.B16
+	VBIT V7.B16, V4.B16, V9.B16
+	LSR $4, R4
+	FLDPQ 32(R0), (F7, F4)
+	VDUP R4, V6.D2
+	VCMTST V0.D2, V6.D2, V2.D2
+	VBIT V2.B16, V8.B16, V7.B16
+	VCMTST V1.D2, V6.D2, V2.D2
+	VBIT V2.B16, V9.B16, V4.B16
+	FLDPQ 64(R1), (F8, F9)
+	FLDPQ 64(R2), (F6, F2)
+	FLDPQ 64(R3), (F10, F11)
+	VBIT V8.B16, V6.B16, V10.B16
+	VBIT V9.B16, V2.B16, V11.B16
+	LSR $4, R4
+	FLDPQ 64(R0), (F9, F2)
+	VDUP R4, V8.D2
+	VCMTST V0.D2, V8.D2, V6.D2
+	VBIT V6.B16, V10.B16, V9.B16
+	VCMTST V1.D2, V8.D2, V6.D2
+	VBIT V6.B16, V11.B16, V2.B16
+	FLDPQ 96(R1), (F10, F11)
+	FLDPQ 96(R2), (F8, F6)
+	FLDPQ 96(R3), (F12, F13)
+	VBIT V10.B16, V8.B16, V12.B16
+	VBIT V11.B16, V6.B16, V13.B16
+	LSR $4, R4
+	FLDPQ 96(R0), (F11, F6)
+	VDUP R4, V10.D2
+	VCMTST V0.D2, V10.D2, V8.D2
+	VBIT V8.B16, V12.B16, V11.B16
+	VCMTST V1.D2, V10.D2, V8.D2
+	VBIT V8.B16, V13.B16, V6.B16
+	FLDPQ 128(R1), (F12, F13)
+	FLDPQ 128(R2), (F10, F8)
+	FLDPQ 128(R3), (F14, F15)
+	VBIT V12.B16, V10.B16, V14.B16
+	VBIT V13.B16, V8.B16, V15.B16
+	LSR $4, R4
+	FLDPQ 128(R0), (F13, F8)
+	VDUP R4, V12.D2
+	VCMTST V0.D2, V12.D2, V10.D2
+	VBIT V10.B16, V14.B16, V13.B16
+	VCMTST V1.D2, V12.D2, V10.D2
+	VBIT V10.B16, V15.B16, V8.B16
+	FLDPQ 160(R1), (F14, F15)
+	FLDPQ 160(R2), (F12, F10)
+	FLDPQ 160(R3), (F16, F17)
+	VBIT V14.B16, V12.B16, V16.B16
+	VBIT V15.B16, V10.B16, V17.B16
+	LSR $4, R4
+	FLDPQ 160(R0), (F15, F10)
+	VDUP R4, V14.D2
+	VCMTST V0.D2, V14.D2, V12.D2
+	VBIT V12.B16, V16.B16, V15.B16
+	VCMTST V1.D2, V14.D2, V12.D2
+	VBIT V12.B16, V17.B16, V10.B16
+	FLDPQ 192(R1), (F16, F17)
+	FLDPQ 192(R2), (F14, F12)
+	FLDPQ 192(R3), (F18, F19)
+	VBIT V16.B16, V14.B16, V18.B16
+	VBIT V17.B16, V12.B16, V19.B16
+	LSR $4, R4
+	FLDPQ 192(R0), (F17, F12)
+	VDUP R4, V16.D2
+	VCMTST V0.D2, V16.D2, V14.D2
+	VBIT V14.B16, V18.B16, V17.B16
+	VCMTST V1.D2, V16.D2, V14.D2
+	VBIT V14.B16, V19.B16, V12.B16
+	FLDPQ 224(R1), (F18, F19)
+	FLDPQ 224(R2), (F16, F14)
+	FLDPQ 224(R3), (F20, F21)
+	VBIT V18.B16, V16.B16, V20.B16
+	VBIT V19.B16, V14.B16, V21.B16
+	LSR $4, R4
+	FLDPQ 224(R0), (F19, F14)
+	VDUP R4, V18.D2
+	VCMTST V0.D2, V18.D2, V16.D2
+	VBIT V16.B16, V20.B16, V19.B16
+	VCMTST V1.D2, V18.D2, V16.D2
+	VBIT V16.B16, V21.B16, V14.B16
+	FSTPQ (F3, F5), (R0)
+	FSTPQ (F7, F4), 32(R0)
+	FSTPQ (F9, F2), 64(R0)
+	FSTPQ (F11, F6), 96(R0)
+	FSTPQ (F13, F8), 128(R0)
+	FSTPQ (F15, F10), 160(R0)
+	FSTPQ (F17, F12), 192(R0)
+	FSTPQ (F19, F14), 224(R0)
 	RET
 
 // func extractWarpUnsigned32NEON(dst, src, pos, width unsafe.Pointer, active uint32)
@@ -2586,64 +11904,99 @@ TEXT ·extractWarpUnsigned32NEON(SB), NOSPLIT, $0-36
 	VDUP R5, V0.S4
 	MOVD $0xffffffff, R5
 	VDUP R5, V1.S4
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
-	VSHL $8, V2.S4, V4.S4
-	VSHL $12, V2.S4, V5.S4
-	MOVD $2, R6
-
-vectors:
-	VDUP R4, V6.S4
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	FLDPQ (R2), (F11, F12)
-	FLDPQ 32(R2), (F13, F14)
-	FLDPQ (R3), (F15, F16)
-	FLDPQ 32(R3), (F17, F18)
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	VUMIN V0.B16, V6.B16, V6.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x6ea0b8e7 // neg v7.4s, v7.4s
+	WORD $0x6ea64484 // ushl v4.4s, v4.4s, v6.4s
+	WORD $0x6ea744a5 // ushl v5.4s, v5.4s, v7.4s
+	FLDPQ (R3), (F7, F6)
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea74427 // ushl v7.4s, v1.4s, v7.4s
+	WORD $0x6ea64426 // ushl v6.4s, v1.4s, v6.4s
+	WORD $0x4e671c84 // bic v4.16b, v4.16b, v7.16b
+	WORD $0x4e661ca5 // bic v5.16b, v5.16b, v6.16b
+	FLDPQ (R0), (F6, F7)
+	VDUP R4, V8.S4
+	VCMTST V2.S4, V8.S4, V9.S4
+	VBIT V9.B16, V4.B16, V6.B16
+	VCMTST V3.S4, V8.S4, V9.S4
+	VBIT V9.B16, V5.B16, V7.B16
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ 32(R2), (F8, F9)
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6ea0b908 // neg v8.4s, v8.4s
+	WORD $0x6ea0b929 // neg v9.4s, v9.4s
+	WORD $0x6ea84484 // ushl v4.4s, v4.4s, v8.4s
+	WORD $0x6ea944a5 // ushl v5.4s, v5.4s, v9.4s
+	FLDPQ 32(R3), (F9, F8)
+	VUMIN V0.B16, V9.B16, V9.B16
+	VUMIN V0.B16, V8.B16, V8.B16
+	WORD $0x6ea94429 // ushl v9.4s, v1.4s, v9.4s
+	WORD $0x6ea84428 // ushl v8.4s, v1.4s, v8.4s
+	WORD $0x4e691c84 // bic v4.16b, v4.16b, v9.16b
+	WORD $0x4e681ca5 // bic v5.16b, v5.16b, v8.16b
+	LSR $8, R4
+	FLDPQ 32(R0), (F8, F9)
+	VDUP R4, V10.S4
+	VCMTST V2.S4, V10.S4, V11.S4
+	VBIT V11.B16, V4.B16, V8.B16
+	VCMTST V3.S4, V10.S4, V11.S4
+	VBIT V11.B16, V5.B16, V9.B16
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 64(R2), (F10, F11)
+	VUMIN V0.B16, V10.B16, V10.B16
 	VUMIN V0.B16, V11.B16, V11.B16
-	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6ea0b94a // neg v10.4s, v10.4s
 	WORD $0x6ea0b96b // neg v11.4s, v11.4s
-	WORD $0x6ea0b98c // neg v12.4s, v12.4s
-	WORD $0x6eab44e7 // ushl v7.4s, v7.4s, v11.4s
-	WORD $0x6eac4508 // ushl v8.4s, v8.4s, v12.4s
-	VUMIN V0.B16, V15.B16, V15.B16
-	VUMIN V0.B16, V16.B16, V16.B16
-	WORD $0x6eaf442f // ushl v15.4s, v1.4s, v15.4s
-	WORD $0x6eb04430 // ushl v16.4s, v1.4s, v16.4s
-	WORD $0x4e6f1ce7 // bic v7.16b, v7.16b, v15.16b
-	WORD $0x4e701d08 // bic v8.16b, v8.16b, v16.16b
-	FLDPQ (R0), (F16, F15)
-	VCMTST V2.S4, V6.S4, V12.S4
-	VBIT V12.B16, V7.B16, V16.B16
-	VCMTST V3.S4, V6.S4, V12.S4
-	VBIT V12.B16, V8.B16, V15.B16
-	FSTPQ (F16, F15), (R0)
+	WORD $0x6eaa4484 // ushl v4.4s, v4.4s, v10.4s
+	WORD $0x6eab44a5 // ushl v5.4s, v5.4s, v11.4s
+	FLDPQ 64(R3), (F11, F10)
+	VUMIN V0.B16, V11.B16, V11.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6eab442b // ushl v11.4s, v1.4s, v11.4s
+	WORD $0x6eaa442a // ushl v10.4s, v1.4s, v10.4s
+	WORD $0x4e6b1c84 // bic v4.16b, v4.16b, v11.16b
+	WORD $0x4e6a1ca5 // bic v5.16b, v5.16b, v10.16b
+	LSR $8, R4
+	FLDPQ 64(R0), (F10, F11)
+	VDUP R4, V12.S4
+	VCMTST V2.S4, V12.S4, V13.S4
+	VBIT V13.B16, V4.B16, V10.B16
+	VCMTST V3.S4, V12.S4, V13.S4
+	VBIT V13.B16, V5.B16, V11.B16
+	FLDPQ 96(R1), (F4, F5)
+	FLDPQ 96(R2), (F12, F13)
+	VUMIN V0.B16, V12.B16, V12.B16
 	VUMIN V0.B16, V13.B16, V13.B16
-	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6ea0b98c // neg v12.4s, v12.4s
 	WORD $0x6ea0b9ad // neg v13.4s, v13.4s
-	WORD $0x6ea0b9ce // neg v14.4s, v14.4s
-	WORD $0x6ead4529 // ushl v9.4s, v9.4s, v13.4s
-	WORD $0x6eae454a // ushl v10.4s, v10.4s, v14.4s
-	VUMIN V0.B16, V17.B16, V17.B16
-	VUMIN V0.B16, V18.B16, V18.B16
-	WORD $0x6eb14431 // ushl v17.4s, v1.4s, v17.4s
-	WORD $0x6eb24432 // ushl v18.4s, v1.4s, v18.4s
-	WORD $0x4e711d29 // bic v9.16b, v9.16b, v17.16b
-	WORD $0x4e721d4a // bic v10.16b, v10.16b, v18.16b
-	FLDPQ 32(R0), (F18, F17)
-	VCMTST V4.S4, V6.S4, V14.S4
-	VBIT V14.B16, V9.B16, V18.B16
-	VCMTST V5.S4, V6.S4, V14.S4
-	VBIT V14.B16, V10.B16, V17.B16
-	FSTPQ (F18, F17), 32(R0)
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	ADD $64, R0
-	LSR $16, R4
-	SUBS $1, R6
-	BNE vectors
+	WORD $0x6eac4484 // ushl v4.4s, v4.4s, v12.4s
+	WORD $0x6ead44a5 // ushl v5.4s, v5.4s, v13.4s
+	FLDPQ 96(R3), (F13, F12)
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6ead442d // ushl v13.4s, v1.4s, v13.4s
+	WORD $0x6eac442c // ushl v12.4s, v1.4s, v12.4s
+	WORD $0x4e6d1c84 // bic v4.16b, v4.16b, v13.16b
+	WORD $0x4e6c1ca5 // bic v5.16b, v5.16b, v12.16b
+	LSR $8, R4
+	FLDPQ 96(R0), (F12, F13)
+	VDUP R4, V14.S4
+	VCMTST V2.S4, V14.S4, V15.S4
+	VBIT V15.B16, V4.B16, V12.B16
+	VCMTST V3.S4, V14.S4, V15.S4
+	VBIT V15.B16, V5.B16, V13.B16
+	FSTPQ (F6, F7), (R0)
+	FSTPQ (F8, F9), 32(R0)
+	FSTPQ (F10, F11), 64(R0)
+	FSTPQ (F12, F13), 96(R0)
 	RET
 
 // func extractWarpUnsigned64NEON(dst, src, pos, width unsafe.Pointer, active uint32)
@@ -2659,66 +12012,207 @@ TEXT ·extractWarpUnsigned64NEON(SB), NOSPLIT, $0-36
 	VDUP R5, V1.D2
 	MOVD $0xffffffffffffffff, R5
 	VDUP R5, V2.D2
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
-	VSHL $4, V3.D2, V5.D2
-	VSHL $6, V3.D2, V6.D2
-	MOVD $4, R6
-
-vectors:
-	VDUP R4, V7.D2
-	FLDPQ (R1), (F8, F9)
-	FLDPQ 32(R1), (F10, F11)
-	FLDPQ (R2), (F12, F13)
-	FLDPQ (R3), (F14, F15)
-	VUMIN V0.B16, V12.B16, V12.B16
-	VZIP1 V1.S4, V12.S4, V16.S4
-	VZIP2 V1.S4, V12.S4, V12.S4
-	WORD $0x6ee0ba10 // neg v16.2d, v16.2d
-	WORD $0x6ee0b98c // neg v12.2d, v12.2d
-	WORD $0x6ef04508 // ushl v8.2d, v8.2d, v16.2d
-	WORD $0x6eec4529 // ushl v9.2d, v9.2d, v12.2d
-	VUMIN V0.B16, V14.B16, V14.B16
-	VZIP1 V1.S4, V14.S4, V12.S4
-	VZIP2 V1.S4, V14.S4, V14.S4
-	WORD $0x6eec444c // ushl v12.2d, v2.2d, v12.2d
-	WORD $0x6eee444e // ushl v14.2d, v2.2d, v14.2d
-	WORD $0x4e6c1d08 // bic v8.16b, v8.16b, v12.16b
-	WORD $0x4e6e1d29 // bic v9.16b, v9.16b, v14.16b
-	FLDPQ (R0), (F14, F12)
-	VCMTST V3.D2, V7.D2, V16.D2
-	VBIT V16.B16, V8.B16, V14.B16
-	VCMTST V4.D2, V7.D2, V16.D2
-	VBIT V16.B16, V9.B16, V12.B16
-	FSTPQ (F14, F12), (R0)
-	VUMIN V0.B16, V13.B16, V13.B16
-	VZIP1 V1.S4, V13.S4, V8.S4
-	VZIP2 V1.S4, V13.S4, V13.S4
+	FLDPQ (R1), (F5, F6)
+	FMOVQ (R2), F7
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V8.S4
+	VZIP2 V1.S4, V7.S4, V7.S4
 	WORD $0x6ee0b908 // neg v8.2d, v8.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x6ee844a5 // ushl v5.2d, v5.2d, v8.2d
+	WORD $0x6ee744c6 // ushl v6.2d, v6.2d, v7.2d
+	FMOVQ (R3), F7
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V8.S4
+	VZIP2 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee84448 // ushl v8.2d, v2.2d, v8.2d
+	WORD $0x6ee74447 // ushl v7.2d, v2.2d, v7.2d
+	WORD $0x4e681ca5 // bic v5.16b, v5.16b, v8.16b
+	WORD $0x4e671cc6 // bic v6.16b, v6.16b, v7.16b
+	FLDPQ (R0), (F7, F8)
+	VDUP R4, V9.D2
+	VCMTST V3.D2, V9.D2, V10.D2
+	VBIT V10.B16, V5.B16, V7.B16
+	VCMTST V4.D2, V9.D2, V10.D2
+	VBIT V10.B16, V6.B16, V8.B16
+	FLDPQ 32(R1), (F5, F6)
+	FMOVQ 16(R2), F9
+	VUMIN V0.B16, V9.B16, V9.B16
+	VZIP1 V1.S4, V9.S4, V10.S4
+	VZIP2 V1.S4, V9.S4, V9.S4
+	WORD $0x6ee0b94a // neg v10.2d, v10.2d
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x6eea44a5 // ushl v5.2d, v5.2d, v10.2d
+	WORD $0x6ee944c6 // ushl v6.2d, v6.2d, v9.2d
+	FMOVQ 16(R3), F9
+	VUMIN V0.B16, V9.B16, V9.B16
+	VZIP1 V1.S4, V9.S4, V10.S4
+	VZIP2 V1.S4, V9.S4, V9.S4
+	WORD $0x6eea444a // ushl v10.2d, v2.2d, v10.2d
+	WORD $0x6ee94449 // ushl v9.2d, v2.2d, v9.2d
+	WORD $0x4e6a1ca5 // bic v5.16b, v5.16b, v10.16b
+	WORD $0x4e691cc6 // bic v6.16b, v6.16b, v9.16b
+	LSR $4, R4
+	FLDPQ 32(R0), (F9, F10)
+	VDUP R4, V11.D2
+	VCMTST V3.D2, V11.D2, V12.D2
+	VBIT V12.B16, V5.B16, V9.B16
+	VCMTST V4.D2, V11.D2, V12.D2
+	VBIT V12.B16, V6.B16, V10.B16
+	FLDPQ 64(R1), (F5, F6)
+	FMOVQ 32(R2), F11
+	VUMIN V0.B16, V11.B16, V11.B16
+	VZIP1 V1.S4, V11.S4, V12.S4
+	VZIP2 V1.S4, V11.S4, V11.S4
+	WORD $0x6ee0b98c // neg v12.2d, v12.2d
+	WORD $0x6ee0b96b // neg v11.2d, v11.2d
+	WORD $0x6eec44a5 // ushl v5.2d, v5.2d, v12.2d
+	WORD $0x6eeb44c6 // ushl v6.2d, v6.2d, v11.2d
+	FMOVQ 32(R3), F11
+	VUMIN V0.B16, V11.B16, V11.B16
+	VZIP1 V1.S4, V11.S4, V12.S4
+	VZIP2 V1.S4, V11.S4, V11.S4
+	WORD $0x6eec444c // ushl v12.2d, v2.2d, v12.2d
+	WORD $0x6eeb444b // ushl v11.2d, v2.2d, v11.2d
+	WORD $0x4e6c1ca5 // bic v5.16b, v5.16b, v12.16b
+	WORD $0x4e6b1cc6 // bic v6.16b, v6.16b, v11.16b
+	LSR $4, R4
+	FLDPQ 64(R0), (F11, F12)
+	VDUP R4, V13.D2
+	VCMTST V3.D2, V13.D2, V14.D2
+	VBIT V14.B16, V5.B16, V11.B16
+	VCMTST V4.D2, V13.D2, V14.D2
+	VBIT V14.B16, V6.B16, V12.B16
+	FLDPQ 96(R1), (F5, F6)
+	FMOVQ 48(R2), F13
+	VUMIN V0.B16, V13.B16, V13.B16
+	VZIP1 V1.S4, V13.S4, V14.S4
+	VZIP2 V1.S4, V13.S4, V13.S4
+	WORD $0x6ee0b9ce // neg v14.2d, v14.2d
 	WORD $0x6ee0b9ad // neg v13.2d, v13.2d
-	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
-	WORD $0x6eed456b // ushl v11.2d, v11.2d, v13.2d
-	VUMIN V0.B16, V15.B16, V15.B16
-	VZIP1 V1.S4, V15.S4, V13.S4
-	VZIP2 V1.S4, V15.S4, V15.S4
+	WORD $0x6eee44a5 // ushl v5.2d, v5.2d, v14.2d
+	WORD $0x6eed44c6 // ushl v6.2d, v6.2d, v13.2d
+	FMOVQ 48(R3), F13
+	VUMIN V0.B16, V13.B16, V13.B16
+	VZIP1 V1.S4, V13.S4, V14.S4
+	VZIP2 V1.S4, V13.S4, V13.S4
+	WORD $0x6eee444e // ushl v14.2d, v2.2d, v14.2d
 	WORD $0x6eed444d // ushl v13.2d, v2.2d, v13.2d
+	WORD $0x4e6e1ca5 // bic v5.16b, v5.16b, v14.16b
+	WORD $0x4e6d1cc6 // bic v6.16b, v6.16b, v13.16b
+	LSR $4, R4
+	FLDPQ 96(R0), (F13, F14)
+	VDUP R4, V15.D2
+	VCMTST V3.D2, V15.D2, V16.D2
+	VBIT V16.B16, V5.B16, V13.B16
+	VCMTST V4.D2, V15.D2, V16.D2
+	VBIT V16.B16, V6.B16, V14.B16
+	FLDPQ 128(R1), (F5, F6)
+	FMOVQ 64(R2), F15
+	VUMIN V0.B16, V15.B16, V15.B16
+	VZIP1 V1.S4, V15.S4, V16.S4
+	VZIP2 V1.S4, V15.S4, V15.S4
+	WORD $0x6ee0ba10 // neg v16.2d, v16.2d
+	WORD $0x6ee0b9ef // neg v15.2d, v15.2d
+	WORD $0x6ef044a5 // ushl v5.2d, v5.2d, v16.2d
+	WORD $0x6eef44c6 // ushl v6.2d, v6.2d, v15.2d
+	FMOVQ 64(R3), F15
+	VUMIN V0.B16, V15.B16, V15.B16
+	VZIP1 V1.S4, V15.S4, V16.S4
+	VZIP2 V1.S4, V15.S4, V15.S4
+	WORD $0x6ef04450 // ushl v16.2d, v2.2d, v16.2d
 	WORD $0x6eef444f // ushl v15.2d, v2.2d, v15.2d
-	WORD $0x4e6d1d4a // bic v10.16b, v10.16b, v13.16b
-	WORD $0x4e6f1d6b // bic v11.16b, v11.16b, v15.16b
-	FLDPQ 32(R0), (F15, F13)
-	VCMTST V5.D2, V7.D2, V8.D2
-	VBIT V8.B16, V10.B16, V15.B16
-	VCMTST V6.D2, V7.D2, V8.D2
-	VBIT V8.B16, V11.B16, V13.B16
-	FSTPQ (F15, F13), 32(R0)
-	ADD $64, R1
-	ADD $32, R2
-	ADD $32, R3
-	ADD $64, R0
-	LSR $8, R4
-	SUBS $1, R6
-	BNE vectors
+	WORD $0x4e701ca5 // bic v5.16b, v5.16b, v16.16b
+	WORD $0x4e6f1cc6 // bic v6.16b, v6.16b, v15.16b
+	LSR $4, R4
+	FLDPQ 128(R0), (F15, F16)
+	VDUP R4, V17.D2
+	VCMTST V3.D2, V17.D2, V18.D2
+	VBIT V18.B16, V5.B16, V15.B16
+	VCMTST V4.D2, V17.D2, V18.D2
+	VBIT V18.B16, V6.B16, V16.B16
+	FLDPQ 160(R1), (F5, F6)
+	FMOVQ 80(R2), F17
+	VUMIN V0.B16, V17.B16, V17.B16
+	VZIP1 V1.S4, V17.S4, V18.S4
+	VZIP2 V1.S4, V17.S4, V17.S4
+	WORD $0x6ee0ba52 // neg v18.2d, v18.2d
+	WORD $0x6ee0ba31 // neg v17.2d, v17.2d
+	WORD $0x6ef244a5 // ushl v5.2d, v5.2d, v18.2d
+	WORD $0x6ef144c6 // ushl v6.2d, v6.2d, v17.2d
+	FMOVQ 80(R3), F17
+	VUMIN V0.B16, V17.B16, V17.B16
+	VZIP1 V1.S4, V17.S4, V18.S4
+	VZIP2 V1.S4, V17.S4, V17.S4
+	WORD $0x6ef24452 // ushl v18.2d, v2.2d, v18.2d
+	WORD $0x6ef14451 // ushl v17.2d, v2.2d, v17.2d
+	WORD $0x4e721ca5 // bic v5.16b, v5.16b, v18.16b
+	WORD $0x4e711cc6 // bic v6.16b, v6.16b, v17.16b
+	LSR $4, R4
+	FLDPQ 160(R0), (F17, F18)
+	VDUP R4, V19.D2
+	VCMTST V3.D2, V19.D2, V20.D2
+	VBIT V20.B16, V5.B16, V17.B16
+	VCMTST V4.D2, V19.D2, V20.D2
+	VBIT V20.B16, V6.B16, V18.B16
+	FLDPQ 192(R1), (F5, F6)
+	FMOVQ 96(R2), F19
+	VUMIN V0.B16, V19.B16, V19.B16
+	VZIP1 V1.S4, V19.S4, V20.S4
+	VZIP2 V1.S4, V19.S4, V19.S4
+	WORD $0x6ee0ba94 // neg v20.2d, v20.2d
+	WORD $0x6ee0ba73 // neg v19.2d, v19.2d
+	WORD $0x6ef444a5 // ushl v5.2d, v5.2d, v20.2d
+	WORD $0x6ef344c6 // ushl v6.2d, v6.2d, v19.2d
+	FMOVQ 96(R3), F19
+	VUMIN V0.B16, V19.B16, V19.B16
+	VZIP1 V1.S4, V19.S4, V20.S4
+	VZIP2 V1.S4, V19.S4, V19.S4
+	WORD $0x6ef44454 // ushl v20.2d, v2.2d, v20.2d
+	WORD $0x6ef34453 // ushl v19.2d, v2.2d, v19.2d
+	WORD $0x4e741ca5 // bic v5.16b, v5.16b, v20.16b
+	WORD $0x4e731cc6 // bic v6.16b, v6.16b, v19.16b
+	LSR $4, R4
+	FLDPQ 192(R0), (F19, F20)
+	VDUP R4, V21.D2
+	VCMTST V3.D2, V21.D2, V22.D2
+	VBIT V22.B16, V5.B16, V19.B16
+	VCMTST V4.D2, V21.D2, V22.D2
+	VBIT V22.B16, V6.B16, V20.B16
+	FLDPQ 224(R1), (F5, F6)
+	FMOVQ 112(R2), F21
+	VUMIN V0.B16, V21.B16, V21.B16
+	VZIP1 V1.S4, V21.S4, V22.S4
+	VZIP2 V1.S4, V21.S4, V21.S4
+	WORD $0x6ee0bad6 // neg v22.2d, v22.2d
+	WORD $0x6ee0bab5 // neg v21.2d, v21.2d
+	WORD $0x6ef644a5 // ushl v5.2d, v5.2d, v22.2d
+	WORD $0x6ef544c6 // ushl v6.2d, v6.2d, v21.2d
+	FMOVQ 112(R3), F21
+	VUMIN V0.B16, V21.B16, V21.B16
+	VZIP1 V1.S4, V21.S4, V22.S4
+	VZIP2 V1.S4, V21.S4, V21.S4
+	WORD $0x6ef64456 // ushl v22.2d, v2.2d, v22.2d
+	WORD $0x6ef54455 // ushl v21.2d, v2.2d, v21.2d
+	WORD $0x4e761ca5 // bic v5.16b, v5.16b, v22.16b
+	WORD $0x4e751cc6 // bic v6.16b, v6.16b, v21.16b
+	LSR $4, R4
+	FLDPQ 224(R0), (F21, F22)
+	VDUP R4, V23.D2
+	VCMTST V3.D2, V23.D2, V24.D2
+	VBIT V24.B16, V5.B16, V21.B16
+	VCMTST V4.D2, V23.D2, V24.D2
+	VBIT V24.B16, V6.B16, V22.B16
+	FSTPQ (F7, F8), (R0)
+	FSTPQ (F9, F10), 32(R0)
+	FSTPQ (F11, F12), 64(R0)
+	FSTPQ (F13, F14), 96(R0)
+	FSTPQ (F15, F16), 128(R0)
+	FSTPQ (F17, F18), 160(R0)
+	FSTPQ (F19, F20), 192(R0)
+	FSTPQ (F21, F22), 224(R0)
 	RET
 
 // func extractWarpSigned32NEON(dst, src, pos, width unsafe.Pointer, active uint32)
@@ -2732,72 +12226,115 @@ TEXT ·extractWarpSigned32NEON(SB), NOSPLIT, $0-36
 	VDUP R5, V0.S4
 	MOVD $0x20, R5
 	VDUP R5, V1.S4
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
-	VSHL $8, V2.S4, V4.S4
-	VSHL $12, V2.S4, V5.S4
-	MOVD $2, R6
-
-vectors:
-	VDUP R4, V6.S4
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	FLDPQ (R2), (F11, F12)
-	FLDPQ 32(R2), (F13, F14)
-	FLDPQ (R3), (F15, F16)
-	FLDPQ 32(R3), (F17, F18)
+	FLDPQ (R1), (F4, F5)
+	FLDPQ (R2), (F6, F7)
+	VUMIN V0.B16, V6.B16, V6.B16
+	VUMIN V0.B16, V7.B16, V7.B16
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x6ea0b8e7 // neg v7.4s, v7.4s
+	WORD $0x4ea64484 // sshl v4.4s, v4.4s, v6.4s
+	WORD $0x4ea744a5 // sshl v5.4s, v5.4s, v7.4s
+	FLDPQ (R3), (F7, F6)
+	VUMIN V0.B16, V7.B16, V7.B16
+	VUMIN V0.B16, V6.B16, V6.B16
+	WORD $0x6ea72c27 // uqsub v7.4s, v1.4s, v7.4s
+	WORD $0x6ea62c26 // uqsub v6.4s, v1.4s, v6.4s
+	WORD $0x6ea74484 // ushl v4.4s, v4.4s, v7.4s
+	WORD $0x6ea644a5 // ushl v5.4s, v5.4s, v6.4s
+	WORD $0x6ea0b8e7 // neg v7.4s, v7.4s
+	WORD $0x6ea0b8c6 // neg v6.4s, v6.4s
+	WORD $0x4ea74484 // sshl v4.4s, v4.4s, v7.4s
+	WORD $0x4ea644a5 // sshl v5.4s, v5.4s, v6.4s
+	FLDPQ (R0), (F6, F7)
+	VDUP R4, V8.S4
+	VCMTST V2.S4, V8.S4, V9.S4
+	VBIT V9.B16, V4.B16, V6.B16
+	VCMTST V3.S4, V8.S4, V9.S4
+	VBIT V9.B16, V5.B16, V7.B16
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ 32(R2), (F8, F9)
+	VUMIN V0.B16, V8.B16, V8.B16
+	VUMIN V0.B16, V9.B16, V9.B16
+	WORD $0x6ea0b908 // neg v8.4s, v8.4s
+	WORD $0x6ea0b929 // neg v9.4s, v9.4s
+	WORD $0x4ea84484 // sshl v4.4s, v4.4s, v8.4s
+	WORD $0x4ea944a5 // sshl v5.4s, v5.4s, v9.4s
+	FLDPQ 32(R3), (F9, F8)
+	VUMIN V0.B16, V9.B16, V9.B16
+	VUMIN V0.B16, V8.B16, V8.B16
+	WORD $0x6ea92c29 // uqsub v9.4s, v1.4s, v9.4s
+	WORD $0x6ea82c28 // uqsub v8.4s, v1.4s, v8.4s
+	WORD $0x6ea94484 // ushl v4.4s, v4.4s, v9.4s
+	WORD $0x6ea844a5 // ushl v5.4s, v5.4s, v8.4s
+	WORD $0x6ea0b929 // neg v9.4s, v9.4s
+	WORD $0x6ea0b908 // neg v8.4s, v8.4s
+	WORD $0x4ea94484 // sshl v4.4s, v4.4s, v9.4s
+	WORD $0x4ea844a5 // sshl v5.4s, v5.4s, v8.4s
+	LSR $8, R4
+	FLDPQ 32(R0), (F8, F9)
+	VDUP R4, V10.S4
+	VCMTST V2.S4, V10.S4, V11.S4
+	VBIT V11.B16, V4.B16, V8.B16
+	VCMTST V3.S4, V10.S4, V11.S4
+	VBIT V11.B16, V5.B16, V9.B16
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 64(R2), (F10, F11)
+	VUMIN V0.B16, V10.B16, V10.B16
 	VUMIN V0.B16, V11.B16, V11.B16
-	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6ea0b94a // neg v10.4s, v10.4s
 	WORD $0x6ea0b96b // neg v11.4s, v11.4s
-	WORD $0x6ea0b98c // neg v12.4s, v12.4s
-	WORD $0x4eab44e7 // sshl v7.4s, v7.4s, v11.4s
-	WORD $0x4eac4508 // sshl v8.4s, v8.4s, v12.4s
-	VUMIN V0.B16, V15.B16, V15.B16
-	VUMIN V0.B16, V16.B16, V16.B16
-	WORD $0x6eaf2c2f // uqsub v15.4s, v1.4s, v15.4s
-	WORD $0x6eb02c30 // uqsub v16.4s, v1.4s, v16.4s
-	WORD $0x6eaf44e7 // ushl v7.4s, v7.4s, v15.4s
-	WORD $0x6eb04508 // ushl v8.4s, v8.4s, v16.4s
-	WORD $0x6ea0b9ef // neg v15.4s, v15.4s
-	WORD $0x6ea0ba10 // neg v16.4s, v16.4s
-	WORD $0x4eaf44e7 // sshl v7.4s, v7.4s, v15.4s
-	WORD $0x4eb04508 // sshl v8.4s, v8.4s, v16.4s
-	FLDPQ (R0), (F16, F15)
-	VCMTST V2.S4, V6.S4, V12.S4
-	VBIT V12.B16, V7.B16, V16.B16
-	VCMTST V3.S4, V6.S4, V12.S4
-	VBIT V12.B16, V8.B16, V15.B16
-	FSTPQ (F16, F15), (R0)
+	WORD $0x4eaa4484 // sshl v4.4s, v4.4s, v10.4s
+	WORD $0x4eab44a5 // sshl v5.4s, v5.4s, v11.4s
+	FLDPQ 64(R3), (F11, F10)
+	VUMIN V0.B16, V11.B16, V11.B16
+	VUMIN V0.B16, V10.B16, V10.B16
+	WORD $0x6eab2c2b // uqsub v11.4s, v1.4s, v11.4s
+	WORD $0x6eaa2c2a // uqsub v10.4s, v1.4s, v10.4s
+	WORD $0x6eab4484 // ushl v4.4s, v4.4s, v11.4s
+	WORD $0x6eaa44a5 // ushl v5.4s, v5.4s, v10.4s
+	WORD $0x6ea0b96b // neg v11.4s, v11.4s
+	WORD $0x6ea0b94a // neg v10.4s, v10.4s
+	WORD $0x4eab4484 // sshl v4.4s, v4.4s, v11.4s
+	WORD $0x4eaa44a5 // sshl v5.4s, v5.4s, v10.4s
+	LSR $8, R4
+	FLDPQ 64(R0), (F10, F11)
+	VDUP R4, V12.S4
+	VCMTST V2.S4, V12.S4, V13.S4
+	VBIT V13.B16, V4.B16, V10.B16
+	VCMTST V3.S4, V12.S4, V13.S4
+	VBIT V13.B16, V5.B16, V11.B16
+	FLDPQ 96(R1), (F4, F5)
+	FLDPQ 96(R2), (F12, F13)
+	VUMIN V0.B16, V12.B16, V12.B16
 	VUMIN V0.B16, V13.B16, V13.B16
-	VUMIN V0.B16, V14.B16, V14.B16
+	WORD $0x6ea0b98c // neg v12.4s, v12.4s
 	WORD $0x6ea0b9ad // neg v13.4s, v13.4s
-	WORD $0x6ea0b9ce // neg v14.4s, v14.4s
-	WORD $0x4ead4529 // sshl v9.4s, v9.4s, v13.4s
-	WORD $0x4eae454a // sshl v10.4s, v10.4s, v14.4s
-	VUMIN V0.B16, V17.B16, V17.B16
-	VUMIN V0.B16, V18.B16, V18.B16
-	WORD $0x6eb12c31 // uqsub v17.4s, v1.4s, v17.4s
-	WORD $0x6eb22c32 // uqsub v18.4s, v1.4s, v18.4s
-	WORD $0x6eb14529 // ushl v9.4s, v9.4s, v17.4s
-	WORD $0x6eb2454a // ushl v10.4s, v10.4s, v18.4s
-	WORD $0x6ea0ba31 // neg v17.4s, v17.4s
-	WORD $0x6ea0ba52 // neg v18.4s, v18.4s
-	WORD $0x4eb14529 // sshl v9.4s, v9.4s, v17.4s
-	WORD $0x4eb2454a // sshl v10.4s, v10.4s, v18.4s
-	FLDPQ 32(R0), (F18, F17)
-	VCMTST V4.S4, V6.S4, V14.S4
-	VBIT V14.B16, V9.B16, V18.B16
-	VCMTST V5.S4, V6.S4, V14.S4
-	VBIT V14.B16, V10.B16, V17.B16
-	FSTPQ (F18, F17), 32(R0)
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	ADD $64, R0
-	LSR $16, R4
-	SUBS $1, R6
-	BNE vectors
+	WORD $0x4eac4484 // sshl v4.4s, v4.4s, v12.4s
+	WORD $0x4ead44a5 // sshl v5.4s, v5.4s, v13.4s
+	FLDPQ 96(R3), (F13, F12)
+	VUMIN V0.B16, V13.B16, V13.B16
+	VUMIN V0.B16, V12.B16, V12.B16
+	WORD $0x6ead2c2d // uqsub v13.4s, v1.4s, v13.4s
+	WORD $0x6eac2c2c // uqsub v12.4s, v1.4s, v12.4s
+	WORD $0x6ead4484 // ushl v4.4s, v4.4s, v13.4s
+	WORD $0x6eac44a5 // ushl v5.4s, v5.4s, v12.4s
+	WORD $0x6ea0b9ad // neg v13.4s, v13.4s
+	WORD $0x6ea0b98c // neg v12.4s, v12.4s
+	WORD $0x4ead4484 // sshl v4.4s, v4.4s, v13.4s
+	WORD $0x4eac44a5 // sshl v5.4s, v5.4s, v12.4s
+	LSR $8, R4
+	FLDPQ 96(R0), (F12, F13)
+	VDUP R4, V14.S4
+	VCMTST V2.S4, V14.S4, V15.S4
+	VBIT V15.B16, V4.B16, V12.B16
+	VCMTST V3.S4, V14.S4, V15.S4
+	VBIT V15.B16, V5.B16, V13.B16
+	FSTPQ (F6, F7), (R0)
+	FSTPQ (F8, F9), 32(R0)
+	FSTPQ (F10, F11), 64(R0)
+	FSTPQ (F12, F13), 96(R0)
 	RET
 
 // func extractWarpSigned64NEON(dst, src, pos, width unsafe.Pointer, active uint32)
@@ -2813,72 +12350,3454 @@ TEXT ·extractWarpSigned64NEON(SB), NOSPLIT, $0-36
 	VDUP R5, V1.D2
 	MOVD $0x40, R5
 	VDUP R5, V2.D2
-	// Lane i of these vectors has bit i set.
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
-	VSHL $4, V3.D2, V5.D2
-	VSHL $6, V3.D2, V6.D2
-	MOVD $4, R6
-
-vectors:
-	VDUP R4, V7.D2
-	FLDPQ (R1), (F8, F9)
-	FLDPQ 32(R1), (F10, F11)
-	FLDPQ (R2), (F12, F13)
-	FLDPQ (R3), (F14, F15)
-	VUMIN V0.B16, V12.B16, V12.B16
-	VZIP1 V1.S4, V12.S4, V16.S4
-	VZIP2 V1.S4, V12.S4, V12.S4
-	WORD $0x6ee0ba10 // neg v16.2d, v16.2d
-	WORD $0x6ee0b98c // neg v12.2d, v12.2d
-	WORD $0x4ef04508 // sshl v8.2d, v8.2d, v16.2d
-	WORD $0x4eec4529 // sshl v9.2d, v9.2d, v12.2d
-	VUMIN V0.B16, V14.B16, V14.B16
-	VZIP1 V1.S4, V14.S4, V12.S4
-	VZIP2 V1.S4, V14.S4, V14.S4
-	WORD $0x6eec2c4c // uqsub v12.2d, v2.2d, v12.2d
-	WORD $0x6eee2c4e // uqsub v14.2d, v2.2d, v14.2d
-	WORD $0x6eec4508 // ushl v8.2d, v8.2d, v12.2d
-	WORD $0x6eee4529 // ushl v9.2d, v9.2d, v14.2d
-	WORD $0x6ee0b98c // neg v12.2d, v12.2d
-	WORD $0x6ee0b9ce // neg v14.2d, v14.2d
-	WORD $0x4eec4508 // sshl v8.2d, v8.2d, v12.2d
-	WORD $0x4eee4529 // sshl v9.2d, v9.2d, v14.2d
-	FLDPQ (R0), (F14, F12)
-	VCMTST V3.D2, V7.D2, V16.D2
-	VBIT V16.B16, V8.B16, V14.B16
-	VCMTST V4.D2, V7.D2, V16.D2
-	VBIT V16.B16, V9.B16, V12.B16
-	FSTPQ (F14, F12), (R0)
-	VUMIN V0.B16, V13.B16, V13.B16
-	VZIP1 V1.S4, V13.S4, V8.S4
-	VZIP2 V1.S4, V13.S4, V13.S4
+	FLDPQ (R1), (F5, F6)
+	FMOVQ (R2), F7
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V8.S4
+	VZIP2 V1.S4, V7.S4, V7.S4
 	WORD $0x6ee0b908 // neg v8.2d, v8.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x4ee844a5 // sshl v5.2d, v5.2d, v8.2d
+	WORD $0x4ee744c6 // sshl v6.2d, v6.2d, v7.2d
+	FMOVQ (R3), F7
+	VUMIN V0.B16, V7.B16, V7.B16
+	VZIP1 V1.S4, V7.S4, V8.S4
+	VZIP2 V1.S4, V7.S4, V7.S4
+	WORD $0x6ee82c48 // uqsub v8.2d, v2.2d, v8.2d
+	WORD $0x6ee72c47 // uqsub v7.2d, v2.2d, v7.2d
+	WORD $0x6ee844a5 // ushl v5.2d, v5.2d, v8.2d
+	WORD $0x6ee744c6 // ushl v6.2d, v6.2d, v7.2d
+	WORD $0x6ee0b908 // neg v8.2d, v8.2d
+	WORD $0x6ee0b8e7 // neg v7.2d, v7.2d
+	WORD $0x4ee844a5 // sshl v5.2d, v5.2d, v8.2d
+	WORD $0x4ee744c6 // sshl v6.2d, v6.2d, v7.2d
+	FLDPQ (R0), (F7, F8)
+	VDUP R4, V9.D2
+	VCMTST V3.D2, V9.D2, V10.D2
+	VBIT V10.B16, V5.B16, V7.B16
+	VCMTST V4.D2, V9.D2, V10.D2
+	VBIT V10.B16, V6.B16, V8.B16
+	FLDPQ 32(R1), (F5, F6)
+	FMOVQ 16(R2), F9
+	VUMIN V0.B16, V9.B16, V9.B16
+	VZIP1 V1.S4, V9.S4, V10.S4
+	VZIP2 V1.S4, V9.S4, V9.S4
+	WORD $0x6ee0b94a // neg v10.2d, v10.2d
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x4eea44a5 // sshl v5.2d, v5.2d, v10.2d
+	WORD $0x4ee944c6 // sshl v6.2d, v6.2d, v9.2d
+	FMOVQ 16(R3), F9
+	VUMIN V0.B16, V9.B16, V9.B16
+	VZIP1 V1.S4, V9.S4, V10.S4
+	VZIP2 V1.S4, V9.S4, V9.S4
+	WORD $0x6eea2c4a // uqsub v10.2d, v2.2d, v10.2d
+	WORD $0x6ee92c49 // uqsub v9.2d, v2.2d, v9.2d
+	WORD $0x6eea44a5 // ushl v5.2d, v5.2d, v10.2d
+	WORD $0x6ee944c6 // ushl v6.2d, v6.2d, v9.2d
+	WORD $0x6ee0b94a // neg v10.2d, v10.2d
+	WORD $0x6ee0b929 // neg v9.2d, v9.2d
+	WORD $0x4eea44a5 // sshl v5.2d, v5.2d, v10.2d
+	WORD $0x4ee944c6 // sshl v6.2d, v6.2d, v9.2d
+	LSR $4, R4
+	FLDPQ 32(R0), (F9, F10)
+	VDUP R4, V11.D2
+	VCMTST V3.D2, V11.D2, V12.D2
+	VBIT V12.B16, V5.B16, V9.B16
+	VCMTST V4.D2, V11.D2, V12.D2
+	VBIT V12.B16, V6.B16, V10.B16
+	FLDPQ 64(R1), (F5, F6)
+	FMOVQ 32(R2), F11
+	VUMIN V0.B16, V11.B16, V11.B16
+	VZIP1 V1.S4, V11.S4, V12.S4
+	VZIP2 V1.S4, V11.S4, V11.S4
+	WORD $0x6ee0b98c // neg v12.2d, v12.2d
+	WORD $0x6ee0b96b // neg v11.2d, v11.2d
+	WORD $0x4eec44a5 // sshl v5.2d, v5.2d, v12.2d
+	WORD $0x4eeb44c6 // sshl v6.2d, v6.2d, v11.2d
+	FMOVQ 32(R3), F11
+	VUMIN V0.B16, V11.B16, V11.B16
+	VZIP1 V1.S4, V11.S4, V12.S4
+	VZIP2 V1.S4, V11.S4, V11.S4
+	WORD $0x6eec2c4c // uqsub v12.2d, v2.2d, v12.2d
+	WORD $0x6eeb2c4b // uqsub v11.2d, v2.2d, v11.2d
+	WORD $0x6eec44a5 // ushl v5.2d, v5.2d, v12.2d
+	WORD $0x6eeb44c6 // ushl v6.2d, v6.2d, v11.2d
+	WORD $0x6ee0b98c // neg v12.2d, v12.2d
+	WORD $0x6ee0b96b // neg v11.2d, v11.2d
+	WORD $0x4eec44a5 // sshl v5.2d, v5.2d, v12.2d
+	WORD $0x4eeb44c6 // sshl v6.2d, v6.2d, v11.2d
+	LSR $4, R4
+	FLDPQ 64(R0), (F11, F12)
+	VDUP R4, V13.D2
+	VCMTST V3.D2, V13.D2, V14.D2
+	VBIT V14.B16, V5.B16, V11.B16
+	VCMTST V4.D2, V13.D2, V14.D2
+	VBIT V14.B16, V6.B16, V12.B16
+	FLDPQ 96(R1), (F5, F6)
+	FMOVQ 48(R2), F13
+	VUMIN V0.B16, V13.B16, V13.B16
+	VZIP1 V1.S4, V13.S4, V14.S4
+	VZIP2 V1.S4, V13.S4, V13.S4
+	WORD $0x6ee0b9ce // neg v14.2d, v14.2d
 	WORD $0x6ee0b9ad // neg v13.2d, v13.2d
-	WORD $0x4ee8454a // sshl v10.2d, v10.2d, v8.2d
-	WORD $0x4eed456b // sshl v11.2d, v11.2d, v13.2d
-	VUMIN V0.B16, V15.B16, V15.B16
-	VZIP1 V1.S4, V15.S4, V13.S4
-	VZIP2 V1.S4, V15.S4, V15.S4
+	WORD $0x4eee44a5 // sshl v5.2d, v5.2d, v14.2d
+	WORD $0x4eed44c6 // sshl v6.2d, v6.2d, v13.2d
+	FMOVQ 48(R3), F13
+	VUMIN V0.B16, V13.B16, V13.B16
+	VZIP1 V1.S4, V13.S4, V14.S4
+	VZIP2 V1.S4, V13.S4, V13.S4
+	WORD $0x6eee2c4e // uqsub v14.2d, v2.2d, v14.2d
 	WORD $0x6eed2c4d // uqsub v13.2d, v2.2d, v13.2d
-	WORD $0x6eef2c4f // uqsub v15.2d, v2.2d, v15.2d
-	WORD $0x6eed454a // ushl v10.2d, v10.2d, v13.2d
-	WORD $0x6eef456b // ushl v11.2d, v11.2d, v15.2d
+	WORD $0x6eee44a5 // ushl v5.2d, v5.2d, v14.2d
+	WORD $0x6eed44c6 // ushl v6.2d, v6.2d, v13.2d
+	WORD $0x6ee0b9ce // neg v14.2d, v14.2d
 	WORD $0x6ee0b9ad // neg v13.2d, v13.2d
+	WORD $0x4eee44a5 // sshl v5.2d, v5.2d, v14.2d
+	WORD $0x4eed44c6 // sshl v6.2d, v6.2d, v13.2d
+	LSR $4, R4
+	FLDPQ 96(R0), (F13, F14)
+	VDUP R4, V15.D2
+	VCMTST V3.D2, V15.D2, V16.D2
+	VBIT V16.B16, V5.B16, V13.B16
+	VCMTST V4.D2, V15.D2, V16.D2
+	VBIT V16.B16, V6.B16, V14.B16
+	FLDPQ 128(R1), (F5, F6)
+	FMOVQ 64(R2), F15
+	VUMIN V0.B16, V15.B16, V15.B16
+	VZIP1 V1.S4, V15.S4, V16.S4
+	VZIP2 V1.S4, V15.S4, V15.S4
+	WORD $0x6ee0ba10 // neg v16.2d, v16.2d
 	WORD $0x6ee0b9ef // neg v15.2d, v15.2d
-	WORD $0x4eed454a // sshl v10.2d, v10.2d, v13.2d
-	WORD $0x4eef456b // sshl v11.2d, v11.2d, v15.2d
-	FLDPQ 32(R0), (F15, F13)
-	VCMTST V5.D2, V7.D2, V8.D2
-	VBIT V8.B16, V10.B16, V15.B16
-	VCMTST V6.D2, V7.D2, V8.D2
-	VBIT V8.B16, V11.B16, V13.B16
-	FSTPQ (F15, F13), 32(R0)
-	ADD $64, R1
-	ADD $32, R2
-	ADD $32, R3
-	ADD $64, R0
-	LSR $8, R4
-	SUBS $1, R6
-	BNE vectors
+	WORD $0x4ef044a5 // sshl v5.2d, v5.2d, v16.2d
+	WORD $0x4eef44c6 // sshl v6.2d, v6.2d, v15.2d
+	FMOVQ 64(R3), F15
+	VUMIN V0.B16, V15.B16, V15.B16
+	VZIP1 V1.S4, V15.S4, V16.S4
+	VZIP2 V1.S4, V15.S4, V15.S4
+	WORD $0x6ef02c50 // uqsub v16.2d, v2.2d, v16.2d
+	WORD $0x6eef2c4f // uqsub v15.2d, v2.2d, v15.2d
+	WORD $0x6ef044a5 // ushl v5.2d, v5.2d, v16.2d
+	WORD $0x6eef44c6 // ushl v6.2d, v6.2d, v15.2d
+	WORD $0x6ee0ba10 // neg v16.2d, v16.2d
+	WORD $0x6ee0b9ef // neg v15.2d, v15.2d
+	WORD $0x4ef044a5 // sshl v5.2d, v5.2d, v16.2d
+	WORD $0x4eef44c6 // sshl v6.2d, v6.2d, v15.2d
+	LSR $4, R4
+	FLDPQ 128(R0), (F15, F16)
+	VDUP R4, V17.D2
+	VCMTST V3.D2, V17.D2, V18.D2
+	VBIT V18.B16, V5.B16, V15.B16
+	VCMTST V4.D2, V17.D2, V18.D2
+	VBIT V18.B16, V6.B16, V16.B16
+	FLDPQ 160(R1), (F5, F6)
+	FMOVQ 80(R2), F17
+	VUMIN V0.B16, V17.B16, V17.B16
+	VZIP1 V1.S4, V17.S4, V18.S4
+	VZIP2 V1.S4, V17.S4, V17.S4
+	WORD $0x6ee0ba52 // neg v18.2d, v18.2d
+	WORD $0x6ee0ba31 // neg v17.2d, v17.2d
+	WORD $0x4ef244a5 // sshl v5.2d, v5.2d, v18.2d
+	WORD $0x4ef144c6 // sshl v6.2d, v6.2d, v17.2d
+	FMOVQ 80(R3), F17
+	VUMIN V0.B16, V17.B16, V17.B16
+	VZIP1 V1.S4, V17.S4, V18.S4
+	VZIP2 V1.S4, V17.S4, V17.S4
+	WORD $0x6ef22c52 // uqsub v18.2d, v2.2d, v18.2d
+	WORD $0x6ef12c51 // uqsub v17.2d, v2.2d, v17.2d
+	WORD $0x6ef244a5 // ushl v5.2d, v5.2d, v18.2d
+	WORD $0x6ef144c6 // ushl v6.2d, v6.2d, v17.2d
+	WORD $0x6ee0ba52 // neg v18.2d, v18.2d
+	WORD $0x6ee0ba31 // neg v17.2d, v17.2d
+	WORD $0x4ef244a5 // sshl v5.2d, v5.2d, v18.2d
+	WORD $0x4ef144c6 // sshl v6.2d, v6.2d, v17.2d
+	LSR $4, R4
+	FLDPQ 160(R0), (F17, F18)
+	VDUP R4, V19.D2
+	VCMTST V3.D2, V19.D2, V20.D2
+	VBIT V20.B16, V5.B16, V17.B16
+	VCMTST V4.D2, V19.D2, V20.D2
+	VBIT V20.B16, V6.B16, V18.B16
+	FLDPQ 192(R1), (F5, F6)
+	FMOVQ 96(R2), F19
+	VUMIN V0.B16, V19.B16, V19.B16
+	VZIP1 V1.S4, V19.S4, V20.S4
+	VZIP2 V1.S4, V19.S4, V19.S4
+	WORD $0x6ee0ba94 // neg v20.2d, v20.2d
+	WORD $0x6ee0ba73 // neg v19.2d, v19.2d
+	WORD $0x4ef444a5 // sshl v5.2d, v5.2d, v20.2d
+	WORD $0x4ef344c6 // sshl v6.2d, v6.2d, v19.2d
+	FMOVQ 96(R3), F19
+	VUMIN V0.B16, V19.B16, V19.B16
+	VZIP1 V1.S4, V19.S4, V20.S4
+	VZIP2 V1.S4, V19.S4, V19.S4
+	WORD $0x6ef42c54 // uqsub v20.2d, v2.2d, v20.2d
+	WORD $0x6ef32c53 // uqsub v19.2d, v2.2d, v19.2d
+	WORD $0x6ef444a5 // ushl v5.2d, v5.2d, v20.2d
+	WORD $0x6ef344c6 // ushl v6.2d, v6.2d, v19.2d
+	WORD $0x6ee0ba94 // neg v20.2d, v20.2d
+	WORD $0x6ee0ba73 // neg v19.2d, v19.2d
+	WORD $0x4ef444a5 // sshl v5.2d, v5.2d, v20.2d
+	WORD $0x4ef344c6 // sshl v6.2d, v6.2d, v19.2d
+	LSR $4, R4
+	FLDPQ 192(R0), (F19, F20)
+	VDUP R4, V21.D2
+	VCMTST V3.D2, V21.D2, V22.D2
+	VBIT V22.B16, V5.B16, V19.B16
+	VCMTST V4.D2, V21.D2, V22.D2
+	VBIT V22.B16, V6.B16, V20.B16
+	FLDPQ 224(R1), (F5, F6)
+	FMOVQ 112(R2), F21
+	VUMIN V0.B16, V21.B16, V21.B16
+	VZIP1 V1.S4, V21.S4, V22.S4
+	VZIP2 V1.S4, V21.S4, V21.S4
+	WORD $0x6ee0bad6 // neg v22.2d, v22.2d
+	WORD $0x6ee0bab5 // neg v21.2d, v21.2d
+	WORD $0x4ef644a5 // sshl v5.2d, v5.2d, v22.2d
+	WORD $0x4ef544c6 // sshl v6.2d, v6.2d, v21.2d
+	FMOVQ 112(R3), F21
+	VUMIN V0.B16, V21.B16, V21.B16
+	VZIP1 V1.S4, V21.S4, V22.S4
+	VZIP2 V1.S4, V21.S4, V21.S4
+	WORD $0x6ef62c56 // uqsub v22.2d, v2.2d, v22.2d
+	WORD $0x6ef52c55 // uqsub v21.2d, v2.2d, v21.2d
+	WORD $0x6ef644a5 // ushl v5.2d, v5.2d, v22.2d
+	WORD $0x6ef544c6 // ushl v6.2d, v6.2d, v21.2d
+	WORD $0x6ee0bad6 // neg v22.2d, v22.2d
+	WORD $0x6ee0bab5 // neg v21.2d, v21.2d
+	WORD $0x4ef644a5 // sshl v5.2d, v5.2d, v22.2d
+	WORD $0x4ef544c6 // sshl v6.2d, v6.2d, v21.2d
+	LSR $4, R4
+	FLDPQ 224(R0), (F21, F22)
+	VDUP R4, V23.D2
+	VCMTST V3.D2, V23.D2, V24.D2
+	VBIT V24.B16, V5.B16, V21.B16
+	VCMTST V4.D2, V23.D2, V24.D2
+	VBIT V24.B16, V6.B16, V22.B16
+	FSTPQ (F7, F8), (R0)
+	FSTPQ (F9, F10), 32(R0)
+	FSTPQ (F11, F12), 64(R0)
+	FSTPQ (F13, F14), 96(R0)
+	FSTPQ (F15, F16), 128(R0)
+	FSTPQ (F17, F18), 160(R0)
+	FSTPQ (F19, F20), 192(R0)
+	FSTPQ (F21, F22), 224(R0)
+	RET
+
+// func pack8NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+TEXT ·pack8NEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD parts+16(FP), R2
+	MOVD k+24(FP), R3
+	MOVD lo+32(FP), R4
+	MOVD hi+40(FP), R5
+	MOVD size+48(FP), R6
+	MOVD $0x80, R7
+	VDUP R7, V2.B16
+	MOVD keep+56(FP), R7
+	VDUP R7, V3.D2
+	MOVD value+64(FP), R7
+	VDUP R7, V4.D2
+	SUB R4, R5
+	// The logarithm of size, as parts have it.
+	RBIT R6, R6
+	CLZ R6, R6
+
+tile128:
+	// Tiles of 128 lanes.
+	CMP $128, R5
+	BLT smaller128
+	VMOV V4.B16, V5.B16
+	VMOV V4.B16, V6.B16
+	VMOV V4.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	VMOV V4.B16, V9.B16
+	VMOV V4.B16, V10.B16
+	VMOV V4.B16, V11.B16
+	VMOV V4.B16, V12.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part128
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add128
+
+part128:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed128
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add128:
+	TBNZ $2, R11, add128_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F13, F14)
+	FLDPQ 32(R10), (F15, F16)
+	FLDPQ 64(R10), (F17, F18)
+	FLDPQ 96(R10), (F19, F20)
+	WORD $0x6ee045ad // ushl v13.2d, v13.2d, v0.2d
+	WORD $0x6ee045ce // ushl v14.2d, v14.2d, v0.2d
+	WORD $0x6ee045ef // ushl v15.2d, v15.2d, v0.2d
+	WORD $0x6ee04610 // ushl v16.2d, v16.2d, v0.2d
+	WORD $0x6ee04631 // ushl v17.2d, v17.2d, v0.2d
+	WORD $0x6ee04652 // ushl v18.2d, v18.2d, v0.2d
+	WORD $0x6ee04673 // ushl v19.2d, v19.2d, v0.2d
+	WORD $0x6ee04694 // ushl v20.2d, v20.2d, v0.2d
+	VBIT V1.B16, V13.B16, V5.B16
+	VBIT V1.B16, V14.B16, V6.B16
+	VBIT V1.B16, V15.B16, V7.B16
+	VBIT V1.B16, V16.B16, V8.B16
+	VBIT V1.B16, V17.B16, V9.B16
+	VBIT V1.B16, V18.B16, V10.B16
+	VBIT V1.B16, V19.B16, V11.B16
+	VBIT V1.B16, V20.B16, V12.B16
+	B part128
+
+add128_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F13, F14)
+	FLDPQ 32(R10), (F15, F16)
+	FLDPQ 64(R10), (F17, F18)
+	FLDPQ 96(R10), (F19, F20)
+	VCMTST V2.B16, V13.B16, V13.B16
+	VCMTST V2.B16, V14.B16, V14.B16
+	VCMTST V2.B16, V15.B16, V15.B16
+	VCMTST V2.B16, V16.B16, V16.B16
+	VCMTST V2.B16, V17.B16, V17.B16
+	VCMTST V2.B16, V18.B16, V18.B16
+	VCMTST V2.B16, V19.B16, V19.B16
+	VCMTST V2.B16, V20.B16, V20.B16
+	VBIT V1.B16, V13.B16, V5.B16
+	VBIT V1.B16, V14.B16, V6.B16
+	VBIT V1.B16, V15.B16, V7.B16
+	VBIT V1.B16, V16.B16, V8.B16
+	VBIT V1.B16, V17.B16, V9.B16
+	VBIT V1.B16, V18.B16, V10.B16
+	VBIT V1.B16, V19.B16, V11.B16
+	VBIT V1.B16, V20.B16, V12.B16
+	B part128
+
+packed128:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FSTPQ (F5, F6), (R10)
+	FSTPQ (F7, F8), 32(R10)
+	FSTPQ (F9, F10), 64(R10)
+	FSTPQ (F11, F12), 96(R10)
+	B stored128
+
+stored128:
+	ADD $128, R4
+	SUB $128, R5
+	B tile128
+
+smaller128:
+
+tile64:
+	// Tiles of 64 lanes.
+	CMP $64, R5
+	BLT smaller64
+	VMOV V4.B16, V5.B16
+	VMOV V4.B16, V6.B16
+	VMOV V4.B16, V7.B16
+	VMOV V4.B16, V8.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part64
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add64
+
+part64:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed64
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add64:
+	TBNZ $2, R11, add64_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F9, F10)
+	FLDPQ 32(R10), (F11, F12)
+	WORD $0x6ee04529 // ushl v9.2d, v9.2d, v0.2d
+	WORD $0x6ee0454a // ushl v10.2d, v10.2d, v0.2d
+	WORD $0x6ee0456b // ushl v11.2d, v11.2d, v0.2d
+	WORD $0x6ee0458c // ushl v12.2d, v12.2d, v0.2d
+	VBIT V1.B16, V9.B16, V5.B16
+	VBIT V1.B16, V10.B16, V6.B16
+	VBIT V1.B16, V11.B16, V7.B16
+	VBIT V1.B16, V12.B16, V8.B16
+	B part64
+
+add64_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F9, F10)
+	FLDPQ 32(R10), (F11, F12)
+	VCMTST V2.B16, V9.B16, V9.B16
+	VCMTST V2.B16, V10.B16, V10.B16
+	VCMTST V2.B16, V11.B16, V11.B16
+	VCMTST V2.B16, V12.B16, V12.B16
+	VBIT V1.B16, V9.B16, V5.B16
+	VBIT V1.B16, V10.B16, V6.B16
+	VBIT V1.B16, V11.B16, V7.B16
+	VBIT V1.B16, V12.B16, V8.B16
+	B part64
+
+packed64:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FSTPQ (F5, F6), (R10)
+	FSTPQ (F7, F8), 32(R10)
+	B stored64
+
+stored64:
+	ADD $64, R4
+	SUB $64, R5
+
+smaller64:
+
+tile32:
+	// Tiles of 32 lanes.
+	CMP $32, R5
+	BLT smaller32
+	VMOV V4.B16, V5.B16
+	VMOV V4.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part32
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add32
+
+part32:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed32
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add32:
+	TBNZ $2, R11, add32_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F7, F8)
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	VBIT V1.B16, V7.B16, V5.B16
+	VBIT V1.B16, V8.B16, V6.B16
+	B part32
+
+add32_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F7, F8)
+	VCMTST V2.B16, V7.B16, V7.B16
+	VCMTST V2.B16, V8.B16, V8.B16
+	VBIT V1.B16, V7.B16, V5.B16
+	VBIT V1.B16, V8.B16, V6.B16
+	B part32
+
+packed32:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FSTPQ (F5, F6), (R10)
+	B stored32
+
+stored32:
+	ADD $32, R4
+	SUB $32, R5
+
+smaller32:
+
+tile16:
+	// Tiles of 16 lanes.
+	CMP $16, R5
+	BLT smaller16
+	VMOV V4.B16, V5.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part16
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add16
+
+part16:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed16
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add16:
+	TBNZ $2, R11, add16_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VBIT V1.B16, V6.B16, V5.B16
+	B part16
+
+add16_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F6
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V1.B16, V6.B16, V5.B16
+	B part16
+
+packed16:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FMOVQ F5, (R10)
+	B stored16
+
+stored16:
+	ADD $16, R4
+	SUB $16, R5
+
+smaller16:
+
+tile8:
+	// Tiles of 8 lanes.
+	CMP $8, R5
+	BLT smaller8
+	VMOV V4.B16, V5.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part8
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add8
+
+part8:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed8
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add8:
+	TBNZ $2, R11, add8_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VBIT V1.B16, V6.B16, V5.B16
+	B part8
+
+add8_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F6
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V1.B16, V6.B16, V5.B16
+	B part8
+
+packed8:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FMOVD F5, (R10)
+	B stored8
+
+stored8:
+	ADD $8, R4
+	SUB $8, R5
+
+smaller8:
+
+tile4:
+	// Tiles of 4 lanes.
+	CMP $4, R5
+	BLT smaller4
+	VMOV V4.B16, V5.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part4
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add4
+
+part4:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed4
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add4:
+	TBNZ $2, R11, add4_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VBIT V1.B16, V6.B16, V5.B16
+	B part4
+
+add4_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F6
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V1.B16, V6.B16, V5.B16
+	B part4
+
+packed4:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FMOVS F5, (R10)
+	B stored4
+
+stored4:
+	ADD $4, R4
+	SUB $4, R5
+
+smaller4:
+
+tile2:
+	// Tiles of 2 lanes.
+	CMP $2, R5
+	BLT smaller2
+	VMOV V4.B16, V5.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part2
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add2
+
+part2:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed2
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add2:
+	TBNZ $2, R11, add2_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VBIT V1.B16, V6.B16, V5.B16
+	B part2
+
+add2_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F6
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V1.B16, V6.B16, V5.B16
+	B part2
+
+packed2:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FMOVS F5, R7
+	MOVH R7, (R10)
+	B stored2
+
+stored2:
+	ADD $2, R4
+	SUB $2, R5
+
+smaller2:
+
+tile1:
+	// Tiles of 1 lanes.
+	CMP $1, R5
+	BLT smaller1
+	VMOV V4.B16, V5.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part1
+	MOVD R1, R10
+	VMOVI $0, V0.B16
+	VMOV V3.B16, V1.B16
+	MOVD R6, R11
+	B add1
+
+part1:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed1
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V0.D2]
+	VLD1R.P 8(R8), [V1.D2]
+	MOVD.P 8(R8), R11
+
+add1:
+	TBNZ $2, R11, add1_4
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F6
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VBIT V1.B16, V6.B16, V5.B16
+	B part1
+
+add1_4:
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F6
+	VCMTST V2.B16, V6.B16, V6.B16
+	VBIT V1.B16, V6.B16, V5.B16
+	B part1
+
+packed1:
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	FMOVS F5, R7
+	MOVB R7, (R10)
+	B stored1
+
+stored1:
+	ADD $1, R4
+	SUB $1, R5
+
+smaller1:
+	RET
+
+// func pack16NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+TEXT ·pack16NEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD parts+16(FP), R2
+	MOVD k+24(FP), R3
+	MOVD lo+32(FP), R4
+	MOVD hi+40(FP), R5
+	MOVD size+48(FP), R6
+	VMOVI $0, V0.B16
+	MOVD $0x8000, R7
+	VDUP R7, V3.H8
+	MOVD keep+56(FP), R7
+	VDUP R7, V4.D2
+	MOVD value+64(FP), R7
+	VDUP R7, V5.D2
+	SUB R4, R5
+	// The logarithm of size, as parts have it.
+	RBIT R6, R6
+	CLZ R6, R6
+
+tile64:
+	// Tiles of 64 lanes.
+	CMP $64, R5
+	BLT smaller64
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	VMOV V5.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	VMOV V5.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VMOV V5.B16, V12.B16
+	VMOV V5.B16, V13.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part64
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add64
+
+part64:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed64
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add64:
+	TBNZ $2, R11, add64_4
+	TBNZ $0, R11, add64_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	VZIP2 V0.B16, V14.B16, V18.B16
+	VZIP1 V0.B16, V14.B16, V14.B16
+	VZIP2 V0.B16, V15.B16, V19.B16
+	VZIP1 V0.B16, V15.B16, V15.B16
+	VZIP2 V0.B16, V16.B16, V20.B16
+	VZIP1 V0.B16, V16.B16, V16.B16
+	VZIP2 V0.B16, V17.B16, V21.B16
+	VZIP1 V0.B16, V17.B16, V17.B16
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V15.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V16.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part64
+
+add64_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	FLDPQ 64(R10), (F18, F19)
+	FLDPQ 96(R10), (F20, F21)
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V15.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V17.B16, V9.B16
+	VBIT V2.B16, V18.B16, V10.B16
+	VBIT V2.B16, V19.B16, V11.B16
+	VBIT V2.B16, V20.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part64
+
+add64_4:
+	TBNZ $0, R11, add64_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	VZIP2 V14.B16, V14.B16, V18.B16
+	VZIP1 V14.B16, V14.B16, V14.B16
+	VZIP2 V15.B16, V15.B16, V19.B16
+	VZIP1 V15.B16, V15.B16, V15.B16
+	VZIP2 V16.B16, V16.B16, V20.B16
+	VZIP1 V16.B16, V16.B16, V16.B16
+	VZIP2 V17.B16, V17.B16, V21.B16
+	VZIP1 V17.B16, V17.B16, V17.B16
+	VCMTST V3.H8, V14.H8, V14.H8
+	VCMTST V3.H8, V18.H8, V18.H8
+	VCMTST V3.H8, V15.H8, V15.H8
+	VCMTST V3.H8, V19.H8, V19.H8
+	VCMTST V3.H8, V16.H8, V16.H8
+	VCMTST V3.H8, V20.H8, V20.H8
+	VCMTST V3.H8, V17.H8, V17.H8
+	VCMTST V3.H8, V21.H8, V21.H8
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V15.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V16.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part64
+
+add64_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	FLDPQ 64(R10), (F18, F19)
+	FLDPQ 96(R10), (F20, F21)
+	VCMTST V3.H8, V14.H8, V14.H8
+	VCMTST V3.H8, V15.H8, V15.H8
+	VCMTST V3.H8, V16.H8, V16.H8
+	VCMTST V3.H8, V17.H8, V17.H8
+	VCMTST V3.H8, V18.H8, V18.H8
+	VCMTST V3.H8, V19.H8, V19.H8
+	VCMTST V3.H8, V20.H8, V20.H8
+	VCMTST V3.H8, V21.H8, V21.H8
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V15.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V17.B16, V9.B16
+	VBIT V2.B16, V18.B16, V10.B16
+	VBIT V2.B16, V19.B16, V11.B16
+	VBIT V2.B16, V20.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part64
+
+packed64:
+	TBNZ $0, R6, store64_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.B16, V6.B16, V6.B16
+	VUZP1 V9.B16, V8.B16, V8.B16
+	VUZP1 V11.B16, V10.B16, V10.B16
+	VUZP1 V13.B16, V12.B16, V12.B16
+	FSTPQ (F6, F8), (R10)
+	FSTPQ (F10, F12), 32(R10)
+	B stored64
+
+store64_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FSTPQ (F6, F7), (R10)
+	FSTPQ (F8, F9), 32(R10)
+	FSTPQ (F10, F11), 64(R10)
+	FSTPQ (F12, F13), 96(R10)
+	B stored64
+
+stored64:
+	ADD $64, R4
+	SUB $64, R5
+	B tile64
+
+smaller64:
+
+tile32:
+	// Tiles of 32 lanes.
+	CMP $32, R5
+	BLT smaller32
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	VMOV V5.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part32
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add32
+
+part32:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed32
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add32:
+	TBNZ $2, R11, add32_4
+	TBNZ $0, R11, add32_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F10, F11)
+	VZIP2 V0.B16, V10.B16, V12.B16
+	VZIP1 V0.B16, V10.B16, V10.B16
+	VZIP2 V0.B16, V11.B16, V13.B16
+	VZIP1 V0.B16, V11.B16, V11.B16
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part32
+
+add32_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F10, F11)
+	FLDPQ 32(R10), (F12, F13)
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V11.B16, V7.B16
+	VBIT V2.B16, V12.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part32
+
+add32_4:
+	TBNZ $0, R11, add32_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F10, F11)
+	VZIP2 V10.B16, V10.B16, V12.B16
+	VZIP1 V10.B16, V10.B16, V10.B16
+	VZIP2 V11.B16, V11.B16, V13.B16
+	VZIP1 V11.B16, V11.B16, V11.B16
+	VCMTST V3.H8, V10.H8, V10.H8
+	VCMTST V3.H8, V12.H8, V12.H8
+	VCMTST V3.H8, V11.H8, V11.H8
+	VCMTST V3.H8, V13.H8, V13.H8
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part32
+
+add32_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F10, F11)
+	FLDPQ 32(R10), (F12, F13)
+	VCMTST V3.H8, V10.H8, V10.H8
+	VCMTST V3.H8, V11.H8, V11.H8
+	VCMTST V3.H8, V12.H8, V12.H8
+	VCMTST V3.H8, V13.H8, V13.H8
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V11.B16, V7.B16
+	VBIT V2.B16, V12.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part32
+
+packed32:
+	TBNZ $0, R6, store32_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.B16, V6.B16, V6.B16
+	VUZP1 V9.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R10)
+	B stored32
+
+store32_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FSTPQ (F6, F7), (R10)
+	FSTPQ (F8, F9), 32(R10)
+	B stored32
+
+stored32:
+	ADD $32, R4
+	SUB $32, R5
+
+smaller32:
+
+tile16:
+	// Tiles of 16 lanes.
+	CMP $16, R5
+	BLT smaller16
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part16
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add16
+
+part16:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed16
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add16:
+	TBNZ $2, R11, add16_4
+	TBNZ $0, R11, add16_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F8
+	VZIP2 V0.B16, V8.B16, V9.B16
+	VZIP1 V0.B16, V8.B16, V8.B16
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part16
+
+add16_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F8, F9)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part16
+
+add16_4:
+	TBNZ $0, R11, add16_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F8
+	VZIP2 V8.B16, V8.B16, V9.B16
+	VZIP1 V8.B16, V8.B16, V8.B16
+	VCMTST V3.H8, V8.H8, V8.H8
+	VCMTST V3.H8, V9.H8, V9.H8
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part16
+
+add16_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F8, F9)
+	VCMTST V3.H8, V8.H8, V8.H8
+	VCMTST V3.H8, V9.H8, V9.H8
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part16
+
+packed16:
+	TBNZ $0, R6, store16_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.B16, V6.B16, V6.B16
+	FMOVQ F6, (R10)
+	B stored16
+
+store16_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FSTPQ (F6, F7), (R10)
+	B stored16
+
+stored16:
+	ADD $16, R4
+	SUB $16, R5
+
+smaller16:
+
+tile8:
+	// Tiles of 8 lanes.
+	CMP $8, R5
+	BLT smaller8
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part8
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add8
+
+part8:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed8
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add8:
+	TBNZ $2, R11, add8_4
+	TBNZ $0, R11, add8_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part8
+
+add8_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVQ (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part8
+
+add8_4:
+	TBNZ $0, R11, add8_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part8
+
+add8_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVQ (R10), F7
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part8
+
+packed8:
+	TBNZ $0, R6, store8_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVD F6, (R10)
+	B stored8
+
+store8_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FMOVQ F6, (R10)
+	B stored8
+
+stored8:
+	ADD $8, R4
+	SUB $8, R5
+
+smaller8:
+
+tile4:
+	// Tiles of 4 lanes.
+	CMP $4, R5
+	BLT smaller4
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part4
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add4
+
+part4:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed4
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add4:
+	TBNZ $2, R11, add4_4
+	TBNZ $0, R11, add4_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVD (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_4:
+	TBNZ $0, R11, add4_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVD (R10), F7
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+packed4:
+	TBNZ $0, R6, store4_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, (R10)
+	B stored4
+
+store4_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FMOVD F6, (R10)
+	B stored4
+
+stored4:
+	ADD $4, R4
+	SUB $4, R5
+
+smaller4:
+
+tile2:
+	// Tiles of 2 lanes.
+	CMP $2, R5
+	BLT smaller2
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part2
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add2
+
+part2:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed2
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add2:
+	TBNZ $2, R11, add2_4
+	TBNZ $0, R11, add2_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVS (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_4:
+	TBNZ $0, R11, add2_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVS (R10), F7
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+packed2:
+	TBNZ $0, R6, store2_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, R7
+	MOVH R7, (R10)
+	B stored2
+
+store2_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FMOVS F6, (R10)
+	B stored2
+
+stored2:
+	ADD $2, R4
+	SUB $2, R5
+
+smaller2:
+
+tile1:
+	// Tiles of 1 lanes.
+	CMP $1, R5
+	BLT smaller1
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part1
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add1
+
+part1:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed1
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add1:
+	TBNZ $2, R11, add1_4
+	TBNZ $0, R11, add1_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_4:
+	TBNZ $0, R11, add1_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VCMTST V3.H8, V7.H8, V7.H8
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+packed1:
+	TBNZ $0, R6, store1_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, R7
+	MOVB R7, (R10)
+	B stored1
+
+store1_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	FMOVS F6, R7
+	MOVH R7, (R10)
+	B stored1
+
+stored1:
+	ADD $1, R4
+	SUB $1, R5
+
+smaller1:
+	RET
+
+// func pack32NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+TEXT ·pack32NEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD parts+16(FP), R2
+	MOVD k+24(FP), R3
+	MOVD lo+32(FP), R4
+	MOVD hi+40(FP), R5
+	MOVD size+48(FP), R6
+	VMOVI $0, V0.B16
+	MOVD $0x80000000, R7
+	VDUP R7, V3.S4
+	MOVD keep+56(FP), R7
+	VDUP R7, V4.D2
+	MOVD value+64(FP), R7
+	VDUP R7, V5.D2
+	SUB R4, R5
+	// The logarithm of size, as parts have it.
+	RBIT R6, R6
+	CLZ R6, R6
+
+tile32:
+	// Tiles of 32 lanes.
+	CMP $32, R5
+	BLT smaller32
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	VMOV V5.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	VMOV V5.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VMOV V5.B16, V12.B16
+	VMOV V5.B16, V13.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part32
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add32
+
+part32:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed32
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add32:
+	TBNZ $2, R11, add32_4
+	TBNZ $1, R11, add32_2
+	TBNZ $0, R11, add32_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F14, F15)
+	VZIP2 V0.B16, V14.B16, V16.B16
+	VZIP1 V0.B16, V14.B16, V14.B16
+	VZIP2 V0.B16, V15.B16, V17.B16
+	VZIP1 V0.B16, V15.B16, V15.B16
+	VZIP2 V0.H8, V14.H8, V18.H8
+	VZIP1 V0.H8, V14.H8, V14.H8
+	VZIP2 V0.H8, V16.H8, V19.H8
+	VZIP1 V0.H8, V16.H8, V16.H8
+	VZIP2 V0.H8, V15.H8, V20.H8
+	VZIP1 V0.H8, V15.H8, V15.H8
+	VZIP2 V0.H8, V17.H8, V21.H8
+	VZIP1 V0.H8, V17.H8, V17.H8
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V15.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part32
+
+add32_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	VZIP2 V0.H8, V14.H8, V18.H8
+	VZIP1 V0.H8, V14.H8, V14.H8
+	VZIP2 V0.H8, V15.H8, V19.H8
+	VZIP1 V0.H8, V15.H8, V15.H8
+	VZIP2 V0.H8, V16.H8, V20.H8
+	VZIP1 V0.H8, V16.H8, V16.H8
+	VZIP2 V0.H8, V17.H8, V21.H8
+	VZIP1 V0.H8, V17.H8, V17.H8
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V15.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V16.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part32
+
+add32_2:
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	FLDPQ 64(R10), (F18, F19)
+	FLDPQ 96(R10), (F20, F21)
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V15.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V17.B16, V9.B16
+	VBIT V2.B16, V18.B16, V10.B16
+	VBIT V2.B16, V19.B16, V11.B16
+	VBIT V2.B16, V20.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part32
+
+add32_4:
+	TBNZ $1, R11, add32_6
+	TBNZ $0, R11, add32_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FLDPQ (R10), (F14, F15)
+	VZIP2 V14.B16, V14.B16, V16.B16
+	VZIP1 V14.B16, V14.B16, V14.B16
+	VZIP2 V15.B16, V15.B16, V17.B16
+	VZIP1 V15.B16, V15.B16, V15.B16
+	VZIP2 V14.H8, V14.H8, V18.H8
+	VZIP1 V14.H8, V14.H8, V14.H8
+	VZIP2 V16.H8, V16.H8, V19.H8
+	VZIP1 V16.H8, V16.H8, V16.H8
+	VZIP2 V15.H8, V15.H8, V20.H8
+	VZIP1 V15.H8, V15.H8, V15.H8
+	VZIP2 V17.H8, V17.H8, V21.H8
+	VZIP1 V17.H8, V17.H8, V17.H8
+	VCMTST V3.S4, V14.S4, V14.S4
+	VCMTST V3.S4, V18.S4, V18.S4
+	VCMTST V3.S4, V16.S4, V16.S4
+	VCMTST V3.S4, V19.S4, V19.S4
+	VCMTST V3.S4, V15.S4, V15.S4
+	VCMTST V3.S4, V20.S4, V20.S4
+	VCMTST V3.S4, V17.S4, V17.S4
+	VCMTST V3.S4, V21.S4, V21.S4
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V15.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part32
+
+add32_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	VZIP2 V14.H8, V14.H8, V18.H8
+	VZIP1 V14.H8, V14.H8, V14.H8
+	VZIP2 V15.H8, V15.H8, V19.H8
+	VZIP1 V15.H8, V15.H8, V15.H8
+	VZIP2 V16.H8, V16.H8, V20.H8
+	VZIP1 V16.H8, V16.H8, V16.H8
+	VZIP2 V17.H8, V17.H8, V21.H8
+	VZIP1 V17.H8, V17.H8, V17.H8
+	VCMTST V3.S4, V14.S4, V14.S4
+	VCMTST V3.S4, V18.S4, V18.S4
+	VCMTST V3.S4, V15.S4, V15.S4
+	VCMTST V3.S4, V19.S4, V19.S4
+	VCMTST V3.S4, V16.S4, V16.S4
+	VCMTST V3.S4, V20.S4, V20.S4
+	VCMTST V3.S4, V17.S4, V17.S4
+	VCMTST V3.S4, V21.S4, V21.S4
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V15.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V16.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part32
+
+add32_6:
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	FLDPQ 64(R10), (F18, F19)
+	FLDPQ 96(R10), (F20, F21)
+	VCMTST V3.S4, V14.S4, V14.S4
+	VCMTST V3.S4, V15.S4, V15.S4
+	VCMTST V3.S4, V16.S4, V16.S4
+	VCMTST V3.S4, V17.S4, V17.S4
+	VCMTST V3.S4, V18.S4, V18.S4
+	VCMTST V3.S4, V19.S4, V19.S4
+	VCMTST V3.S4, V20.S4, V20.S4
+	VCMTST V3.S4, V21.S4, V21.S4
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V15.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V17.B16, V9.B16
+	VBIT V2.B16, V18.B16, V10.B16
+	VBIT V2.B16, V19.B16, V11.B16
+	VBIT V2.B16, V20.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part32
+
+packed32:
+	TBNZ $1, R6, store32_2
+	TBNZ $0, R6, store32_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V12.H8, V12.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	VUZP1 V12.B16, V10.B16, V10.B16
+	FSTPQ (F6, F10), (R10)
+	B stored32
+
+store32_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V10.H8, V10.H8
+	VUZP1 V13.H8, V12.H8, V12.H8
+	FSTPQ (F6, F8), (R10)
+	FSTPQ (F10, F12), 32(R10)
+	B stored32
+
+store32_2:
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	FSTPQ (F6, F7), (R10)
+	FSTPQ (F8, F9), 32(R10)
+	FSTPQ (F10, F11), 64(R10)
+	FSTPQ (F12, F13), 96(R10)
+	B stored32
+
+stored32:
+	ADD $32, R4
+	SUB $32, R5
+	B tile32
+
+smaller32:
+
+tile16:
+	// Tiles of 16 lanes.
+	CMP $16, R5
+	BLT smaller16
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	VMOV V5.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part16
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add16
+
+part16:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed16
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add16:
+	TBNZ $2, R11, add16_4
+	TBNZ $1, R11, add16_2
+	TBNZ $0, R11, add16_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F10
+	VZIP2 V0.B16, V10.B16, V11.B16
+	VZIP1 V0.B16, V10.B16, V10.B16
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.H8, V11.H8, V13.H8
+	VZIP1 V0.H8, V11.H8, V11.H8
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part16
+
+add16_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F10, F11)
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.H8, V11.H8, V13.H8
+	VZIP1 V0.H8, V11.H8, V11.H8
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part16
+
+add16_2:
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F10, F11)
+	FLDPQ 32(R10), (F12, F13)
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V11.B16, V7.B16
+	VBIT V2.B16, V12.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part16
+
+add16_4:
+	TBNZ $1, R11, add16_6
+	TBNZ $0, R11, add16_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F10
+	VZIP2 V10.B16, V10.B16, V11.B16
+	VZIP1 V10.B16, V10.B16, V10.B16
+	VZIP2 V10.H8, V10.H8, V12.H8
+	VZIP1 V10.H8, V10.H8, V10.H8
+	VZIP2 V11.H8, V11.H8, V13.H8
+	VZIP1 V11.H8, V11.H8, V11.H8
+	VCMTST V3.S4, V10.S4, V10.S4
+	VCMTST V3.S4, V12.S4, V12.S4
+	VCMTST V3.S4, V11.S4, V11.S4
+	VCMTST V3.S4, V13.S4, V13.S4
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part16
+
+add16_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F10, F11)
+	VZIP2 V10.H8, V10.H8, V12.H8
+	VZIP1 V10.H8, V10.H8, V10.H8
+	VZIP2 V11.H8, V11.H8, V13.H8
+	VZIP1 V11.H8, V11.H8, V11.H8
+	VCMTST V3.S4, V10.S4, V10.S4
+	VCMTST V3.S4, V12.S4, V12.S4
+	VCMTST V3.S4, V11.S4, V11.S4
+	VCMTST V3.S4, V13.S4, V13.S4
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part16
+
+add16_6:
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F10, F11)
+	FLDPQ 32(R10), (F12, F13)
+	VCMTST V3.S4, V10.S4, V10.S4
+	VCMTST V3.S4, V11.S4, V11.S4
+	VCMTST V3.S4, V12.S4, V12.S4
+	VCMTST V3.S4, V13.S4, V13.S4
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V11.B16, V7.B16
+	VBIT V2.B16, V12.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part16
+
+packed16:
+	TBNZ $1, R6, store16_2
+	TBNZ $0, R6, store16_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V6.B16, V6.B16
+	FMOVQ F6, (R10)
+	B stored16
+
+store16_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V9.H8, V8.H8, V8.H8
+	FSTPQ (F6, F8), (R10)
+	B stored16
+
+store16_2:
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	FSTPQ (F6, F7), (R10)
+	FSTPQ (F8, F9), 32(R10)
+	B stored16
+
+stored16:
+	ADD $16, R4
+	SUB $16, R5
+
+smaller16:
+
+tile8:
+	// Tiles of 8 lanes.
+	CMP $8, R5
+	BLT smaller8
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part8
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add8
+
+part8:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed8
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add8:
+	TBNZ $2, R11, add8_4
+	TBNZ $1, R11, add8_2
+	TBNZ $0, R11, add8_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F8
+	VZIP1 V0.B16, V8.B16, V8.B16
+	VZIP2 V0.H8, V8.H8, V9.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part8
+
+add8_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVQ (R10), F8
+	VZIP2 V0.H8, V8.H8, V9.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part8
+
+add8_2:
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F8, F9)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part8
+
+add8_4:
+	TBNZ $1, R11, add8_6
+	TBNZ $0, R11, add8_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F8
+	VZIP1 V8.B16, V8.B16, V8.B16
+	VZIP2 V8.H8, V8.H8, V9.H8
+	VZIP1 V8.H8, V8.H8, V8.H8
+	VCMTST V3.S4, V8.S4, V8.S4
+	VCMTST V3.S4, V9.S4, V9.S4
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part8
+
+add8_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVQ (R10), F8
+	VZIP2 V8.H8, V8.H8, V9.H8
+	VZIP1 V8.H8, V8.H8, V8.H8
+	VCMTST V3.S4, V8.S4, V8.S4
+	VCMTST V3.S4, V9.S4, V9.S4
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part8
+
+add8_6:
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F8, F9)
+	VCMTST V3.S4, V8.S4, V8.S4
+	VCMTST V3.S4, V9.S4, V9.S4
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part8
+
+packed8:
+	TBNZ $1, R6, store8_2
+	TBNZ $0, R6, store8_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVD F6, (R10)
+	B stored8
+
+store8_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V7.H8, V6.H8, V6.H8
+	FMOVQ F6, (R10)
+	B stored8
+
+store8_2:
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	FSTPQ (F6, F7), (R10)
+	B stored8
+
+stored8:
+	ADD $8, R4
+	SUB $8, R5
+
+smaller8:
+
+tile4:
+	// Tiles of 4 lanes.
+	CMP $4, R5
+	BLT smaller4
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part4
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add4
+
+part4:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed4
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add4:
+	TBNZ $2, R11, add4_4
+	TBNZ $1, R11, add4_2
+	TBNZ $0, R11, add4_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVD (R10), F7
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_2:
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVQ (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_4:
+	TBNZ $1, R11, add4_6
+	TBNZ $0, R11, add4_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVD (R10), F7
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+add4_6:
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVQ (R10), F7
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part4
+
+packed4:
+	TBNZ $1, R6, store4_2
+	TBNZ $0, R6, store4_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, (R10)
+	B stored4
+
+store4_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V6.H8, V6.H8, V6.H8
+	FMOVD F6, (R10)
+	B stored4
+
+store4_2:
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	FMOVQ F6, (R10)
+	B stored4
+
+stored4:
+	ADD $4, R4
+	SUB $4, R5
+
+smaller4:
+
+tile2:
+	// Tiles of 2 lanes.
+	CMP $2, R5
+	BLT smaller2
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part2
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add2
+
+part2:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed2
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add2:
+	TBNZ $2, R11, add2_4
+	TBNZ $1, R11, add2_2
+	TBNZ $0, R11, add2_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_2:
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVD (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_4:
+	TBNZ $1, R11, add2_6
+	TBNZ $0, R11, add2_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_6:
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVD (R10), F7
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+packed2:
+	TBNZ $1, R6, store2_2
+	TBNZ $0, R6, store2_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, R7
+	MOVH R7, (R10)
+	B stored2
+
+store2_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V6.H8, V6.H8, V6.H8
+	FMOVS F6, (R10)
+	B stored2
+
+store2_2:
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	FMOVD F6, (R10)
+	B stored2
+
+stored2:
+	ADD $2, R4
+	SUB $2, R5
+
+smaller2:
+
+tile1:
+	// Tiles of 1 lanes.
+	CMP $1, R5
+	BLT smaller1
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part1
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add1
+
+part1:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed1
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add1:
+	TBNZ $2, R11, add1_4
+	TBNZ $1, R11, add1_2
+	TBNZ $0, R11, add1_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_2:
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVS (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_4:
+	TBNZ $1, R11, add1_6
+	TBNZ $0, R11, add1_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_6:
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVS (R10), F7
+	VCMTST V3.S4, V7.S4, V7.S4
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+packed1:
+	TBNZ $1, R6, store1_2
+	TBNZ $0, R6, store1_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, R7
+	MOVB R7, (R10)
+	B stored1
+
+store1_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V6.H8, V6.H8, V6.H8
+	FMOVS F6, R7
+	MOVH R7, (R10)
+	B stored1
+
+store1_2:
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	FMOVS F6, (R10)
+	B stored1
+
+stored1:
+	ADD $1, R4
+	SUB $1, R5
+
+smaller1:
+	RET
+
+// func pack64NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+TEXT ·pack64NEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD base+8(FP), R1
+	MOVD parts+16(FP), R2
+	MOVD k+24(FP), R3
+	MOVD lo+32(FP), R4
+	MOVD hi+40(FP), R5
+	MOVD size+48(FP), R6
+	VMOVI $0, V0.B16
+	MOVD $0x8000000000000000, R7
+	VDUP R7, V3.D2
+	MOVD keep+56(FP), R7
+	VDUP R7, V4.D2
+	MOVD value+64(FP), R7
+	VDUP R7, V5.D2
+	SUB R4, R5
+	// The logarithm of size, as parts have it.
+	RBIT R6, R6
+	CLZ R6, R6
+
+tile16:
+	// Tiles of 16 lanes.
+	CMP $16, R5
+	BLT smaller16
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	VMOV V5.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	VMOV V5.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VMOV V5.B16, V12.B16
+	VMOV V5.B16, V13.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part16
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add16
+
+part16:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed16
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add16:
+	TBNZ $2, R11, add16_4
+	TBNZ $1, R11, add16_2
+	TBNZ $0, R11, add16_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F14
+	VZIP2 V0.B16, V14.B16, V15.B16
+	VZIP1 V0.B16, V14.B16, V14.B16
+	VZIP2 V0.H8, V14.H8, V16.H8
+	VZIP1 V0.H8, V14.H8, V14.H8
+	VZIP2 V0.H8, V15.H8, V17.H8
+	VZIP1 V0.H8, V15.H8, V15.H8
+	VZIP2 V0.S4, V14.S4, V18.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
+	VZIP2 V0.S4, V16.S4, V19.S4
+	VZIP1 V0.S4, V16.S4, V16.S4
+	VZIP2 V0.S4, V15.S4, V20.S4
+	VZIP1 V0.S4, V15.S4, V15.S4
+	VZIP2 V0.S4, V17.S4, V21.S4
+	VZIP1 V0.S4, V17.S4, V17.S4
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V15.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F14, F15)
+	VZIP2 V0.H8, V14.H8, V16.H8
+	VZIP1 V0.H8, V14.H8, V14.H8
+	VZIP2 V0.H8, V15.H8, V17.H8
+	VZIP1 V0.H8, V15.H8, V15.H8
+	VZIP2 V0.S4, V14.S4, V18.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
+	VZIP2 V0.S4, V16.S4, V19.S4
+	VZIP1 V0.S4, V16.S4, V16.S4
+	VZIP2 V0.S4, V15.S4, V20.S4
+	VZIP1 V0.S4, V15.S4, V15.S4
+	VZIP2 V0.S4, V17.S4, V21.S4
+	VZIP1 V0.S4, V17.S4, V17.S4
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V15.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_2:
+	TBNZ $0, R11, add16_3
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	VZIP2 V0.S4, V14.S4, V18.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
+	VZIP2 V0.S4, V15.S4, V19.S4
+	VZIP1 V0.S4, V15.S4, V15.S4
+	VZIP2 V0.S4, V16.S4, V20.S4
+	VZIP1 V0.S4, V16.S4, V16.S4
+	VZIP2 V0.S4, V17.S4, V21.S4
+	VZIP1 V0.S4, V17.S4, V17.S4
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V15.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V16.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_3:
+	// Of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	FLDPQ 64(R10), (F18, F19)
+	FLDPQ 96(R10), (F20, F21)
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	WORD $0x6ee14631 // ushl v17.2d, v17.2d, v1.2d
+	WORD $0x6ee14652 // ushl v18.2d, v18.2d, v1.2d
+	WORD $0x6ee14673 // ushl v19.2d, v19.2d, v1.2d
+	WORD $0x6ee14694 // ushl v20.2d, v20.2d, v1.2d
+	WORD $0x6ee146b5 // ushl v21.2d, v21.2d, v1.2d
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V15.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V17.B16, V9.B16
+	VBIT V2.B16, V18.B16, V10.B16
+	VBIT V2.B16, V19.B16, V11.B16
+	VBIT V2.B16, V20.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_4:
+	TBNZ $1, R11, add16_6
+	TBNZ $0, R11, add16_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVQ (R10), F14
+	VZIP2 V14.B16, V14.B16, V15.B16
+	VZIP1 V14.B16, V14.B16, V14.B16
+	VZIP2 V14.H8, V14.H8, V16.H8
+	VZIP1 V14.H8, V14.H8, V14.H8
+	VZIP2 V15.H8, V15.H8, V17.H8
+	VZIP1 V15.H8, V15.H8, V15.H8
+	VZIP2 V14.S4, V14.S4, V18.S4
+	VZIP1 V14.S4, V14.S4, V14.S4
+	VZIP2 V16.S4, V16.S4, V19.S4
+	VZIP1 V16.S4, V16.S4, V16.S4
+	VZIP2 V15.S4, V15.S4, V20.S4
+	VZIP1 V15.S4, V15.S4, V15.S4
+	VZIP2 V17.S4, V17.S4, V21.S4
+	VZIP1 V17.S4, V17.S4, V17.S4
+	VCMTST V3.D2, V14.D2, V14.D2
+	VCMTST V3.D2, V18.D2, V18.D2
+	VCMTST V3.D2, V16.D2, V16.D2
+	VCMTST V3.D2, V19.D2, V19.D2
+	VCMTST V3.D2, V15.D2, V15.D2
+	VCMTST V3.D2, V20.D2, V20.D2
+	VCMTST V3.D2, V17.D2, V17.D2
+	VCMTST V3.D2, V21.D2, V21.D2
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V15.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FLDPQ (R10), (F14, F15)
+	VZIP2 V14.H8, V14.H8, V16.H8
+	VZIP1 V14.H8, V14.H8, V14.H8
+	VZIP2 V15.H8, V15.H8, V17.H8
+	VZIP1 V15.H8, V15.H8, V15.H8
+	VZIP2 V14.S4, V14.S4, V18.S4
+	VZIP1 V14.S4, V14.S4, V14.S4
+	VZIP2 V16.S4, V16.S4, V19.S4
+	VZIP1 V16.S4, V16.S4, V16.S4
+	VZIP2 V15.S4, V15.S4, V20.S4
+	VZIP1 V15.S4, V15.S4, V15.S4
+	VZIP2 V17.S4, V17.S4, V21.S4
+	VZIP1 V17.S4, V17.S4, V17.S4
+	VCMTST V3.D2, V14.D2, V14.D2
+	VCMTST V3.D2, V18.D2, V18.D2
+	VCMTST V3.D2, V16.D2, V16.D2
+	VCMTST V3.D2, V19.D2, V19.D2
+	VCMTST V3.D2, V15.D2, V15.D2
+	VCMTST V3.D2, V20.D2, V20.D2
+	VCMTST V3.D2, V17.D2, V17.D2
+	VCMTST V3.D2, V21.D2, V21.D2
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V15.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_6:
+	TBNZ $0, R11, add16_7
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	VZIP2 V14.S4, V14.S4, V18.S4
+	VZIP1 V14.S4, V14.S4, V14.S4
+	VZIP2 V15.S4, V15.S4, V19.S4
+	VZIP1 V15.S4, V15.S4, V15.S4
+	VZIP2 V16.S4, V16.S4, V20.S4
+	VZIP1 V16.S4, V16.S4, V16.S4
+	VZIP2 V17.S4, V17.S4, V21.S4
+	VZIP1 V17.S4, V17.S4, V17.S4
+	VCMTST V3.D2, V14.D2, V14.D2
+	VCMTST V3.D2, V18.D2, V18.D2
+	VCMTST V3.D2, V15.D2, V15.D2
+	VCMTST V3.D2, V19.D2, V19.D2
+	VCMTST V3.D2, V16.D2, V16.D2
+	VCMTST V3.D2, V20.D2, V20.D2
+	VCMTST V3.D2, V17.D2, V17.D2
+	VCMTST V3.D2, V21.D2, V21.D2
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V18.B16, V7.B16
+	VBIT V2.B16, V15.B16, V8.B16
+	VBIT V2.B16, V19.B16, V9.B16
+	VBIT V2.B16, V16.B16, V10.B16
+	VBIT V2.B16, V20.B16, V11.B16
+	VBIT V2.B16, V17.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+add16_7:
+	// The sign of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FLDPQ (R10), (F14, F15)
+	FLDPQ 32(R10), (F16, F17)
+	FLDPQ 64(R10), (F18, F19)
+	FLDPQ 96(R10), (F20, F21)
+	VCMTST V3.D2, V14.D2, V14.D2
+	VCMTST V3.D2, V15.D2, V15.D2
+	VCMTST V3.D2, V16.D2, V16.D2
+	VCMTST V3.D2, V17.D2, V17.D2
+	VCMTST V3.D2, V18.D2, V18.D2
+	VCMTST V3.D2, V19.D2, V19.D2
+	VCMTST V3.D2, V20.D2, V20.D2
+	VCMTST V3.D2, V21.D2, V21.D2
+	VBIT V2.B16, V14.B16, V6.B16
+	VBIT V2.B16, V15.B16, V7.B16
+	VBIT V2.B16, V16.B16, V8.B16
+	VBIT V2.B16, V17.B16, V9.B16
+	VBIT V2.B16, V18.B16, V10.B16
+	VBIT V2.B16, V19.B16, V11.B16
+	VBIT V2.B16, V20.B16, V12.B16
+	VBIT V2.B16, V21.B16, V13.B16
+	B part16
+
+packed16:
+	TBNZ $1, R6, store16_2
+	TBNZ $0, R6, store16_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V13.S4, V12.S4, V12.S4
+	VUZP1 V8.H8, V6.H8, V6.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V6.B16, V6.B16
+	FMOVQ F6, (R10)
+	B stored16
+
+store16_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V13.S4, V12.S4, V12.S4
+	VUZP1 V8.H8, V6.H8, V6.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	FSTPQ (F6, F10), (R10)
+	B stored16
+
+store16_2:
+	TBNZ $0, R6, store16_3
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V13.S4, V12.S4, V12.S4
+	FSTPQ (F6, F8), (R10)
+	FSTPQ (F10, F12), 32(R10)
+	B stored16
+
+store16_3:
+	// To words of 64 bits.
+	ADD R4<<3, R0, R10
+	FSTPQ (F6, F7), (R10)
+	FSTPQ (F8, F9), 32(R10)
+	FSTPQ (F10, F11), 64(R10)
+	FSTPQ (F12, F13), 96(R10)
+	B stored16
+
+stored16:
+	ADD $16, R4
+	SUB $16, R5
+	B tile16
+
+smaller16:
+
+tile8:
+	// Tiles of 8 lanes.
+	CMP $8, R5
+	BLT smaller8
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	VMOV V5.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part8
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add8
+
+part8:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed8
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add8:
+	TBNZ $2, R11, add8_4
+	TBNZ $1, R11, add8_2
+	TBNZ $0, R11, add8_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F10
+	VZIP1 V0.B16, V10.B16, V10.B16
+	VZIP2 V0.H8, V10.H8, V11.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V11.S4, V13.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVQ (R10), F10
+	VZIP2 V0.H8, V10.H8, V11.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V11.S4, V13.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_2:
+	TBNZ $0, R11, add8_3
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F10, F11)
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V11.S4, V13.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_3:
+	// Of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FLDPQ (R10), (F10, F11)
+	FLDPQ 32(R10), (F12, F13)
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V11.B16, V7.B16
+	VBIT V2.B16, V12.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_4:
+	TBNZ $1, R11, add8_6
+	TBNZ $0, R11, add8_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVD (R10), F10
+	VZIP1 V10.B16, V10.B16, V10.B16
+	VZIP2 V10.H8, V10.H8, V11.H8
+	VZIP1 V10.H8, V10.H8, V10.H8
+	VZIP2 V10.S4, V10.S4, V12.S4
+	VZIP1 V10.S4, V10.S4, V10.S4
+	VZIP2 V11.S4, V11.S4, V13.S4
+	VZIP1 V11.S4, V11.S4, V11.S4
+	VCMTST V3.D2, V10.D2, V10.D2
+	VCMTST V3.D2, V12.D2, V12.D2
+	VCMTST V3.D2, V11.D2, V11.D2
+	VCMTST V3.D2, V13.D2, V13.D2
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVQ (R10), F10
+	VZIP2 V10.H8, V10.H8, V11.H8
+	VZIP1 V10.H8, V10.H8, V10.H8
+	VZIP2 V10.S4, V10.S4, V12.S4
+	VZIP1 V10.S4, V10.S4, V10.S4
+	VZIP2 V11.S4, V11.S4, V13.S4
+	VZIP1 V11.S4, V11.S4, V11.S4
+	VCMTST V3.D2, V10.D2, V10.D2
+	VCMTST V3.D2, V12.D2, V12.D2
+	VCMTST V3.D2, V11.D2, V11.D2
+	VCMTST V3.D2, V13.D2, V13.D2
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_6:
+	TBNZ $0, R11, add8_7
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FLDPQ (R10), (F10, F11)
+	VZIP2 V10.S4, V10.S4, V12.S4
+	VZIP1 V10.S4, V10.S4, V10.S4
+	VZIP2 V11.S4, V11.S4, V13.S4
+	VZIP1 V11.S4, V11.S4, V11.S4
+	VCMTST V3.D2, V10.D2, V10.D2
+	VCMTST V3.D2, V12.D2, V12.D2
+	VCMTST V3.D2, V11.D2, V11.D2
+	VCMTST V3.D2, V13.D2, V13.D2
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V12.B16, V7.B16
+	VBIT V2.B16, V11.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+add8_7:
+	// The sign of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FLDPQ (R10), (F10, F11)
+	FLDPQ 32(R10), (F12, F13)
+	VCMTST V3.D2, V10.D2, V10.D2
+	VCMTST V3.D2, V11.D2, V11.D2
+	VCMTST V3.D2, V12.D2, V12.D2
+	VCMTST V3.D2, V13.D2, V13.D2
+	VBIT V2.B16, V10.B16, V6.B16
+	VBIT V2.B16, V11.B16, V7.B16
+	VBIT V2.B16, V12.B16, V8.B16
+	VBIT V2.B16, V13.B16, V9.B16
+	B part8
+
+packed8:
+	TBNZ $1, R6, store8_2
+	TBNZ $0, R6, store8_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V8.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVD F6, (R10)
+	B stored8
+
+store8_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V8.H8, V6.H8, V6.H8
+	FMOVQ F6, (R10)
+	B stored8
+
+store8_2:
+	TBNZ $0, R6, store8_3
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	FSTPQ (F6, F8), (R10)
+	B stored8
+
+store8_3:
+	// To words of 64 bits.
+	ADD R4<<3, R0, R10
+	FSTPQ (F6, F7), (R10)
+	FSTPQ (F8, F9), 32(R10)
+	B stored8
+
+stored8:
+	ADD $8, R4
+	SUB $8, R5
+
+smaller8:
+
+tile4:
+	// Tiles of 4 lanes.
+	CMP $4, R5
+	BLT smaller4
+	VMOV V5.B16, V6.B16
+	VMOV V5.B16, V7.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part4
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add4
+
+part4:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed4
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add4:
+	TBNZ $2, R11, add4_4
+	TBNZ $1, R11, add4_2
+	TBNZ $0, R11, add4_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F8
+	VZIP1 V0.B16, V8.B16, V8.B16
+	VZIP1 V0.H8, V8.H8, V8.H8
+	VZIP2 V0.S4, V8.S4, V9.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVD (R10), F8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	VZIP2 V0.S4, V8.S4, V9.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_2:
+	TBNZ $0, R11, add4_3
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVQ (R10), F8
+	VZIP2 V0.S4, V8.S4, V9.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_3:
+	// Of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FLDPQ (R10), (F8, F9)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_4:
+	TBNZ $1, R11, add4_6
+	TBNZ $0, R11, add4_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	FMOVS (R10), F8
+	VZIP1 V8.B16, V8.B16, V8.B16
+	VZIP1 V8.H8, V8.H8, V8.H8
+	VZIP2 V8.S4, V8.S4, V9.S4
+	VZIP1 V8.S4, V8.S4, V8.S4
+	VCMTST V3.D2, V8.D2, V8.D2
+	VCMTST V3.D2, V9.D2, V9.D2
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVD (R10), F8
+	VZIP1 V8.H8, V8.H8, V8.H8
+	VZIP2 V8.S4, V8.S4, V9.S4
+	VZIP1 V8.S4, V8.S4, V8.S4
+	VCMTST V3.D2, V8.D2, V8.D2
+	VCMTST V3.D2, V9.D2, V9.D2
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_6:
+	TBNZ $0, R11, add4_7
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVQ (R10), F8
+	VZIP2 V8.S4, V8.S4, V9.S4
+	VZIP1 V8.S4, V8.S4, V8.S4
+	VCMTST V3.D2, V8.D2, V8.D2
+	VCMTST V3.D2, V9.D2, V9.D2
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+add4_7:
+	// The sign of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FLDPQ (R10), (F8, F9)
+	VCMTST V3.D2, V8.D2, V8.D2
+	VCMTST V3.D2, V9.D2, V9.D2
+	VBIT V2.B16, V8.B16, V6.B16
+	VBIT V2.B16, V9.B16, V7.B16
+	B part4
+
+packed4:
+	TBNZ $1, R6, store4_2
+	TBNZ $0, R6, store4_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, (R10)
+	B stored4
+
+store4_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V6.H8, V6.H8
+	FMOVD F6, (R10)
+	B stored4
+
+store4_2:
+	TBNZ $0, R6, store4_3
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	VUZP1 V7.S4, V6.S4, V6.S4
+	FMOVQ F6, (R10)
+	B stored4
+
+store4_3:
+	// To words of 64 bits.
+	ADD R4<<3, R0, R10
+	FSTPQ (F6, F7), (R10)
+	B stored4
+
+stored4:
+	ADD $4, R4
+	SUB $4, R5
+
+smaller4:
+
+tile2:
+	// Tiles of 2 lanes.
+	CMP $2, R5
+	BLT smaller2
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part2
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add2
+
+part2:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed2
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add2:
+	TBNZ $2, R11, add2_4
+	TBNZ $1, R11, add2_2
+	TBNZ $0, R11, add2_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_2:
+	TBNZ $0, R11, add2_3
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVD (R10), F7
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_3:
+	// Of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FMOVQ (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_4:
+	TBNZ $1, R11, add2_6
+	TBNZ $0, R11, add2_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VZIP1 V7.S4, V7.S4, V7.S4
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VZIP1 V7.S4, V7.S4, V7.S4
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_6:
+	TBNZ $0, R11, add2_7
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVD (R10), F7
+	VZIP1 V7.S4, V7.S4, V7.S4
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+add2_7:
+	// The sign of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FMOVQ (R10), F7
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part2
+
+packed2:
+	TBNZ $1, R6, store2_2
+	TBNZ $0, R6, store2_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, R7
+	MOVH R7, (R10)
+	B stored2
+
+store2_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V6.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V6.H8, V6.H8
+	FMOVS F6, (R10)
+	B stored2
+
+store2_2:
+	TBNZ $0, R6, store2_3
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	VUZP1 V6.S4, V6.S4, V6.S4
+	FMOVD F6, (R10)
+	B stored2
+
+store2_3:
+	// To words of 64 bits.
+	ADD R4<<3, R0, R10
+	FMOVQ F6, (R10)
+	B stored2
+
+stored2:
+	ADD $2, R4
+	SUB $2, R5
+
+smaller2:
+
+tile1:
+	// Tiles of 1 lanes.
+	CMP $1, R5
+	BLT smaller1
+	VMOV V5.B16, V6.B16
+	MOVD R2, R8
+	MOVD R3, R9
+	CBZ R1, part1
+	MOVD R1, R10
+	VMOVI $0, V1.B16
+	VMOV V4.B16, V2.B16
+	MOVD R6, R11
+	B add1
+
+part1:
+	// A part a turn.
+	SUBS $1, R9
+	BLT packed1
+	MOVD.P 8(R8), R10
+	VLD1R.P 8(R8), [V1.D2]
+	VLD1R.P 8(R8), [V2.D2]
+	MOVD.P 8(R8), R11
+
+add1:
+	TBNZ $2, R11, add1_4
+	TBNZ $1, R11, add1_2
+	TBNZ $0, R11, add1_1
+	// Of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_1:
+	// Of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_2:
+	TBNZ $0, R11, add1_3
+	// Of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_3:
+	// Of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FMOVD (R10), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_4:
+	TBNZ $1, R11, add1_6
+	TBNZ $0, R11, add1_5
+	// The sign of elements of 8 bits.
+	ADD R4, R10, R10
+	MOVBU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.B16, V7.B16, V7.B16
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VZIP1 V7.S4, V7.S4, V7.S4
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_5:
+	// The sign of elements of 16 bits.
+	ADD R4<<1, R10, R10
+	MOVHU (R10), R7
+	FMOVS R7, F7
+	VZIP1 V7.H8, V7.H8, V7.H8
+	VZIP1 V7.S4, V7.S4, V7.S4
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_6:
+	TBNZ $0, R11, add1_7
+	// The sign of elements of 32 bits.
+	ADD R4<<2, R10, R10
+	FMOVS (R10), F7
+	VZIP1 V7.S4, V7.S4, V7.S4
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+add1_7:
+	// The sign of elements of 64 bits.
+	ADD R4<<3, R10, R10
+	FMOVD (R10), F7
+	VCMTST V3.D2, V7.D2, V7.D2
+	VBIT V2.B16, V7.B16, V6.B16
+	B part1
+
+packed1:
+	TBNZ $1, R6, store1_2
+	TBNZ $0, R6, store1_1
+	// To words of 8 bits.
+	ADD R4, R0, R10
+	VUZP1 V6.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V6.H8, V6.H8
+	VUZP1 V6.B16, V6.B16, V6.B16
+	FMOVS F6, R7
+	MOVB R7, (R10)
+	B stored1
+
+store1_1:
+	// To words of 16 bits.
+	ADD R4<<1, R0, R10
+	VUZP1 V6.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V6.H8, V6.H8
+	FMOVS F6, R7
+	MOVH R7, (R10)
+	B stored1
+
+store1_2:
+	TBNZ $0, R6, store1_3
+	// To words of 32 bits.
+	ADD R4<<2, R0, R10
+	VUZP1 V6.S4, V6.S4, V6.S4
+	FMOVS F6, (R10)
+	B stored1
+
+store1_3:
+	// To words of 64 bits.
+	ADD R4<<3, R0, R10
+	FMOVD F6, (R10)
+	B stored1
+
+stored1:
+	ADD $1, R4
+	SUB $1, R5
+
+smaller1:
 	RET

@@ -2,18 +2,18 @@ package bfi
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"runtime"
+	"runtime/pprof"
+	"runtime/trace"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+	"unsafe"
 )
 
 // mustPanic calls e on every kernel and insists on a panic with that text, before
@@ -60,29 +60,80 @@ func (e *entry) arena(r *rand.Rand, n int) (a *args, memory []byte, start []int)
 }
 
 func TestPanicLength(t *testing.T) {
-	const n = 37
+	const n = 100
 	for _, e := range entries {
 		if e.warp {
 			continue
 		}
 		ref := e.reference()
-		for op := range e.ops {
+		for op, o := range e.ops {
 			if op == ref {
 				continue
 			}
-			for _, have := range []int{0, 1, n - 1, n + 1} {
+			elements := o.bytes(n) / o.size
+			for _, have := range []int{0, 1, elements - 1, elements + 1, 2 * elements} {
+				if have == elements {
+					continue // the mask has two elements
+				}
 				a, memory, start := e.arena(rand.New(rand.NewPCG(16, 16)), n)
-				size := e.laneSize(op) * have
+				size := o.size * have
 				a.ops[op] = memory[start[op]:][:size:size]
-				want := fmt.Sprintf("bfi: %s: len(%s) = %d, want len(%s) = %d", e.fn, e.ops[op], have, e.ops[ref], n)
-				if e.ops[op] == "base" && e.fn == "Pack" && have == 0 {
-					// A base of no lanes that is not nil.
-					a.ops[op] = memory[start[op]:][:0]
+				want := fmt.Sprintf("bfi: %s: len(%s) = %d, want len(%s) = %d", e.fn, o.name, have, e.ops[ref].name, n)
+				if o.kind == maskKind {
+					want = fmt.Sprintf("bfi: %s: len(active) = %d, want %d for 100 lanes", e.fn, have, elements)
 				}
 				mustPanic(t, &e, a, memory, want)
 			}
 		}
 	}
+}
+
+// TestPanicFirst is what a call with more than one fault says.
+func TestPanicFirst(t *testing.T) {
+	w := make([]uint32, 9)
+	for want, call := range map[string]func(){
+		"bfi: InsertEach: len(src) = 3, want len(dst) = 4":         func() { InsertEach(w[:4], w[:3], w[1:5], w[:2], w[:1]) },
+		"bfi: InsertEach: dst overlaps base inexactly":             func() { InsertEach(w[:4], w[:4], w[1:5], w[:2], w[:1]) },
+		"bfi: InsertMasked: len(base) = 5, want len(dst) = 4":      func() { InsertMasked(w[:4], w[:4], w[:5], 0, 1, w[:0]) },
+		"bfi: InsertMasked: len(active) = 1, want 2 for 100 lanes": func() { l := make([]uint16, 100); InsertMasked(l, l, l, 0, 1, make([]uint64, 1)) },
+		"bfi: InsertMasked: dst overlaps active":                   func() { InsertMasked(w[:4], w[:4], w[:4], 0, 1, w[3:4]) },
+		"bfi: ExtractEach: dst overlaps width inexactly":           func() { ExtractEach(w[:4], w[:4], w[:4], w[3:7]) },
+		"bfi: ExtractEach: dst overlaps pos":                       func() { ExtractEach(words8(w)[:4], words8(w)[:4], w[:4], w[4:8]) },
+		"bfi: Pack: len(base) = 0, want len(dst) = 4":              func() { Pack(w[:4], w[:0], Column(w[:3], 0, 1)) },
+		"bfi: Pack: dst overlaps base inexactly":                   func() { Pack(w[:4], w[1:5], Column(w[:3], 0, 1)) },
+		"bfi: Pack: len(fields[2]) = 3, want len(dst) = 4": func() {
+			Pack(w[:4], nil, Constant(1, 0, 1), Column(w[4:8], 0, 1), Column(w[:3], 0, 1), Column(w[1:5], 0, 1))
+		},
+		"bfi: Pack: dst overlaps fields[1] inexactly":               func() { Pack(w[:4], nil, Constant(1, 0, 1), Column(w[1:5], 0, 1), Column(w[:3], 0, 1)) },
+		"bfi: Pack: dst overlaps fields[0]":                         func() { Pack(w[:4], nil, Column(words8(w)[:4], 0, 1)) },
+		"bfi: Unpack: fields[1] is a Constant, want a Column":       func() { Unpack(w[:4], Column(w[4:8], 0, 1), Constant(1, 0, 1), Column(w[:3], 0, 1)) },
+		"bfi: Unpack: len(fields[0]) = 3, want len(src) = 4":        func() { Unpack(w[:4], Column(w[4:7], 0, 1), Constant(1, 0, 1)) },
+		"bfi: Unpack: fields[1] overlaps fields[0]":                 func() { Unpack(w[:4], Column(w[4:8], 0, 1), Column(w[4:8], 1, 1)) },
+		"bfi: Unpack: src overlaps fields[0] inexactly":             func() { Unpack(w[:4], Column(w[1:5], 0, 1), Column(w[4:8], 1, 1)) },
+		"bfi: Unpack: src overlaps fields[0]":                       func() { Unpack(w[:4], Column(words8(w)[:4], 0, 1), Column(w[4:8], 1, 1)) },
+		"bfi: Pack: len(fields) = 65, want at most 64":              func() { Pack(w[:4], nil, slices.Repeat([]Field{Column(w[:3], 0, 1)}, 65)...) },
+		"bfi: Unpack: len(fields) = 65, want at most 64":            func() { Unpack(w[:4], slices.Repeat([]Field{Constant(1, 0, 1)}, 65)...) },
+		"bfi: ExtractEachMasked: len(width) = 2, want len(dst) = 4": func() { ExtractEachMasked(w[:4], w[:4], w[:4], w[:2], w[:0]) },
+		"bfi: SelectMasked: len(active) = 3, want 2 for 9 lanes":    func() { SelectMasked(w, w, w, w, words8(w)[:3]) },
+		"bfi: FillMasked: dst overlaps active":                      func() { FillMasked(w, 1, w, 0, 1, words8(w)[34:]) },
+	} {
+		func() {
+			defer func() {
+				if have := recover(); have != want {
+					t.Errorf("panic(%v), want %q", have, want)
+				}
+			}()
+			call()
+		}()
+	}
+	if slices.ContainsFunc(w, func(x uint32) bool { return x != 0 }) {
+		t.Errorf("something was written: %v", w)
+	}
+}
+
+// words8 is the memory of words as bytes.
+func words8(w []uint32) []uint8 {
+	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(w))), 4*len(w))
 }
 
 func TestPanicOverlap(t *testing.T) {
@@ -92,17 +143,16 @@ func TestPanicOverlap(t *testing.T) {
 			continue
 		}
 		for out := range e.outs {
-			for op := range e.ops {
+			for op, o := range e.ops {
 				if op == out {
 					continue
 				}
-				exact := e.laneSize(op) == e.laneSize(out) && op >= e.outs
-				size, outSize := n*e.laneSize(op), n*e.size
-				shifts := map[int]bool{
-					-size: false, -size + 1: true, -e.laneSize(op): true, -1: true, 0: !exact,
-					1: true, e.size: true, outSize - 1: true, outSize: false,
-				}
-				for shift, panics := range shifts {
+				exact := e.mayShare(op, out) && op >= e.outs
+				size, outSize := o.bytes(n), e.ops[out].bytes(n)
+				for _, shift := range []int{
+					-size, -size + 1, -o.size, -1, 0, 1, e.ops[out].size, outSize - 1, outSize,
+				} {
+					panics := -size < shift && shift < outSize && !(exact && shift == 0)
 					a, memory, start := e.arena(rand.New(rand.NewPCG(17, 17)), n)
 					a.ops[op] = memory[start[out]+shift:][:size:size]
 					if !panics {
@@ -121,37 +171,101 @@ func TestPanicOverlap(t *testing.T) {
 func (e *entry) overlapText(out, op int) string {
 	if op < e.outs {
 		// Columns are looked at in order.
-		return fmt.Sprintf("bfi: %s: %s overlaps %s", e.fn, e.ops[max(out, op)], e.ops[min(out, op)])
+		return fmt.Sprintf("bfi: %s: %s overlaps %s", e.fn, e.ops[max(out, op)].name, e.ops[min(out, op)].name)
 	}
-	text := fmt.Sprintf("bfi: %s: %s overlaps %s", e.fn, e.ops[out], e.ops[op])
-	if e.laneSize(op) == e.laneSize(out) {
+	first, second := out, op
+	if e.fn == "Unpack" {
+		first, second = op, out
+	}
+	text := fmt.Sprintf("bfi: %s: %s overlaps %s", e.fn, e.ops[first].name, e.ops[second].name)
+	if e.mayShare(op, out) {
 		text += " inexactly"
 	}
 	return text
 }
 
-func TestPanicFields(t *testing.T) {
-	for _, typed := range [][]entry{
-		fieldEntries[uint32](3), fieldEntries[uint64](3), fieldEntries[int32](3), fieldEntries[int64](3),
-	} {
-		for _, e := range typed {
-			a, memory, _ := e.arena(rand.New(rand.NewPCG(18, 18)), 5)
-			a.pos, a.width = a.pos[:2], a.width[:2]
-			mustPanic(t, &e, a, memory, fmt.Sprintf("bfi: %s: len(cols) = 3, want len(fields) = 2", e.fn))
+// TestApart is the arithmetic of the overlap check for every pair of slices in a
+// memory of 256 bytes, against the definition of an overlap. An address there is
+// the highest bits of a uintptr, so that it wraps where one does.
+func TestApart(t *testing.T) {
+	end := uintptr(256)
+	if quick() {
+		end = 32
+	}
+	unit := ^uintptr(0)/end + 1
+	for d := range end {
+		for s := range end {
+			distance := (d - s) * unit
+			// The end of the last byte is an address as well.
+			for m := uintptr(1); d+m < end; m++ {
+				for n := uintptr(1); s+n < end; n++ {
+					want := d+m <= s || s+n <= d
+					if apart(distance, m*unit, n*unit) != want {
+						t.Fatalf("%d bytes at %d and %d bytes at %d: apart = %v, want %v", m, d, n, s, !want, want)
+					}
+				}
+			}
+			if !apart(distance, 0, 0) {
+				t.Fatalf("no bytes at %d and at %d: not apart", d, s)
+			}
 		}
 	}
-	for _, e := range fieldEntries[uint32](maxFields + 1) {
-		a, memory, _ := e.arena(rand.New(rand.NewPCG(18, 18)), 5)
-		mustPanic(t, &e, a, memory, fmt.Sprintf("bfi: %s: len(fields) = 65, want at most 64", e.fn))
+}
+
+// TestHugeOperands is the overlap of two operands that lie in more than half of a
+// 32-bit machine's addresses, in a process that has that much.
+func TestHugeOperands(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 4 {
+		t.Skip("needs addresses of 32 bits: GOARCH=386 go test")
 	}
+	if quick() {
+		t.Skip("needs gigabytes of memory: go test without -short and sanitizers")
+	}
+	for fault, want := range map[string]string{
+		"huge overlap": "bfi: Fill: dst overlaps base inexactly",
+		"huge columns": "unpacked",
+		"huge mask":    "bfi: InsertMasked: len(active) = 1, want 33554432 for 2147483640 lanes",
+	} {
+		out, err := rerun(t, "BFI_TEST_FAULT="+fault).CombinedOutput()
+		switch text, _, _ := strings.Cut(string(out), "\n"); {
+		case strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate"):
+			t.Skipf("%s: %s", fault, text)
+		case err != nil || text != want:
+			t.Errorf("%s: %v, %q, want %q", fault, err, out, want)
+		}
+	}
+}
+
+// The calls of TestHugeOperands, in a child process because memory that cannot be
+// had ends it.
+
+func hugeOverlap() {
+	defer func() { fmt.Println(recover()) }()
+	s := make([]uint32, 560_000_001)
+	Fill(s[:560_000_000], 1, s[1:], 0, 8)
+}
+
+// most32 are nearly as many lanes as an int of 32 bits counts.
+const most32 = 1<<31 - 8
+
+func hugeMask() {
+	defer func() { fmt.Println(recover()) }()
+	s := make([]uint8, most32)
+	InsertMasked(s, s, s, 0, 8, make([]uint64, 1))
+}
+
+// hugeColumns goes through the pieces of as many words.
+func hugeColumns() {
+	Unpack(make([]uint8, most32))
+	fmt.Println("unpacked")
 }
 
 // TestAllocations is calls with operands on the caller's stack.
 func TestAllocations(t *testing.T) {
-	if built("-race") || built("-asan") || built("-msan") {
+	if sanitized() {
 		t.Skip("what the sanitizers are told of escapes to the heap")
 	}
-	for _, e := range append(entries, otherEntries...) {
+	for _, e := range slices.Concat(entries, otherEntries) {
 		onEveryKernel(func(k kernel) {
 			if n := testing.AllocsPerRun(10, e.stack); n != 0 {
 				t.Errorf("%s on %s: %v allocations, want none", e.name, k, n)
@@ -160,90 +274,148 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestInline is whether the scalar functions cost no call.
-func TestInline(t *testing.T) {
-	goCommand, err := exec.LookPath("go")
-	if err != nil {
-		t.Skipf("asks the compiler, which is not here: %v", err)
+// TestManyFields is a call with as many fields as may be, on the caller's stack.
+func TestManyFields(t *testing.T) {
+	if sanitized() {
+		t.Skip("what the sanitizers are told of escapes to the heap")
 	}
-	out, err := exec.Command(goCommand, "build", "-gcflags=-m", ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	for _, fn := range []string{"B32", "B64"} {
-		if !strings.Contains(string(out), "can inline "+fn+"\n") {
-			t.Errorf("%s is not inlined", fn)
-		}
-	}
-}
-
-// TestPieceBound is whether no assembly call gets more than a piece. It runs
-// TestPieces in a build of which the kernels are portable ones that refuse more
-// than BFI_TEST_BOUND bytes of a destination.
-func TestPieceBound(t *testing.T) {
-	host, err := exec.Command("go", "env", "GOHOSTARCH").Output()
-	if err != nil {
-		t.Skipf("builds a program, without a go command: %v", err)
-	}
-	if strings.TrimSpace(string(host)) != runtime.GOARCH {
-		t.Skipf("builds a program for %s, not this machine's own architecture", runtime.GOARCH)
-	}
-	const file = "dispatch_noasm.go"
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Skipf("builds a program from source that is not here: %v", err)
-	}
-	var guarded []string
-	kernelFunc := regexp.MustCompile(`(?m)^func (\w+)\[T Word\]\(.*(n|lo, hi) int.*\{$`)
-	text := kernelFunc.ReplaceAllStringFunc(string(source), func(line string) string {
-		m := kernelFunc.FindStringSubmatch(line)
-		guarded = append(guarded, m[1])
-		lanes := map[string]string{"n": "n", "lo, hi": "hi-lo"}[m[2]]
-		return line + "\n\tif bound, _ := strconv.Atoi(os.Getenv(\"BFI_TEST_BOUND\")); (" + lanes +
-			")*int(unsafe.Sizeof(T(0))) > bound {\n\t\tpanic(\"" + m[1] + " got more than a piece\")\n\t}"
-	})
-	text = strings.Replace(text, `import "unsafe"`, `import ("os"; "strconv"; "unsafe")`, 1)
-	if want := []string{"insert", "insertEach", "fill", "selectBits", "extract", "extractEach", "pack"}; !slices.Equal(guarded, want) {
-		t.Fatalf("%s has kernels %v, want %v", file, guarded, want)
-	}
-	dir := t.TempDir()
-	write := func(name string, data []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file: write(file, []byte(text))}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	binary := filepath.Join(dir, "bfi.test.exe")
-	build := exec.Command("go", "test", "-c", "-tags=purego", "-overlay="+write("overlay.json", overlay), "-o="+binary, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", build, err, out)
-	}
-	pieces := func(bound int) ([]byte, error) {
-		cmd := exec.Command(binary, "-test.run=^TestPieces$")
-		cmd.Env = append(os.Environ(), "BFI_TEST_BOUND="+strconv.Itoa(bound), "BFI_KERNEL=", "BFI_TEST_REQUIRE=")
-		return cmd.CombinedOutput()
-	}
-	if out, err := pieces(pieceBytes); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if _, err := pieces(pieceBytes - 1); err == nil {
-		t.Error("no kernel got a whole piece, so that this test shows nothing")
-	}
-}
-
-// TestPackLanes is whether a piece of Pack, of all columns together, is about as
-// long as other pieces, and whole cache lines.
-func TestPackLanes(t *testing.T) {
-	for cols := range maxFields + 1 {
-		for size, lanes := range map[int]int{4: packLanes[uint32](cols), 8: packLanes[uint64](cols)} {
-			if bytes := lanes * size * (cols + 1); bytes > pieceBytes || bytes < pieceBytes/2 || lanes*size%line != 0 {
-				t.Errorf("%d columns of %d-byte words: %d lanes, %d bytes", cols, size, lanes, bytes)
+	onEveryKernel(func(k kernel) {
+		n := testing.AllocsPerRun(10, func() {
+			var dst [40]uint64
+			var columns [maxFields][40]uint8
+			var fields [maxFields]Field
+			for i := range fields {
+				fields[i] = Column(columns[i][:], uint32(i), 1)
 			}
+			Pack(dst[:], nil, fields[:]...)
+			Unpack(dst[:], fields[:]...)
+		})
+		if n != 0 {
+			t.Errorf("%s: %v allocations, want none", k, n)
 		}
+	})
+}
+
+// TestStopTheWorld is whether the runtime can stop a goroutine in the middle of a
+// long call, as a garbage collection does. No assembly can be stopped: it is the
+// pieces of a call that let it, and what the Go between them has to ask whether to
+// stop. That is the same for all levels, of which the best is measured.
+func TestStopTheWorld(t *testing.T) {
+	if quick() {
+		t.Skip("measures time: go test without -short and sanitizers")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
+	// A call that cannot be stopped holds a stop up until its end, which is half of
+	// its time away, or more. One that can holds it up for microseconds, but so do
+	// other processes that keep a core from us; hence the rounds.
+	const rounds, most = 5, 0.25
+	const size = 64 << 20
+	source := make([]byte, size)
+	for _, fn := range functions() {
+		e := longest(fn)
+		if e.warp {
+			continue
+		}
+		lanes := size / e.largest()
+		if e.outs > 1 {
+			lanes /= 2
+		}
+		var a args
+		for op, o := range e.ops {
+			b := source[:o.bytes(lanes)]
+			if op < e.outs {
+				b = make([]byte, len(b))
+			} else if o.kind == maskKind {
+				b = bytes.Repeat([]byte{0x55}, len(b))
+			}
+			a.ops = append(a.ops, b)
+		}
+		for k := range e.fields {
+			a.pos, a.width = append(a.pos, uint32(k)), append(a.width, 7)
+			a.from, a.value = append(a.from, 0), append(a.value, 5)
+		}
+		var have []float64
+		for len(have) < rounds && (len(have) == 0 || have[len(have)-1] > most) {
+			have = append(have, stopOfCall(func() { e.call(&a) }))
+		}
+		if have[len(have)-1] > most {
+			t.Errorf("%s on %s: stops of the world took %.2f of a call on %d lanes, want %v once", e.name, Kernel(), have, lanes, most)
+		}
+	}
+}
+
+// functions are the names of all functions, in order.
+func functions() []string {
+	var fns []string
+	for _, e := range entries {
+		if !slices.Contains(fns, e.fn) {
+			fns = append(fns, e.fn)
+		}
+	}
+	return fns
+}
+
+// longest is the entry of a function that has the longest words.
+func longest(fn string) *entry {
+	var best *entry
+	for i := range entries {
+		if e := &entries[i]; e.fn == fn && (best == nil || e.size > best.size) {
+			best = e
+		}
+	}
+	return best
+}
+
+// stopOfCall is how long the world takes to stop, in the median, while calls
+// follow each other, as a part of the time that a call takes.
+func stopOfCall(call func()) float64 {
+	var calls, stop atomic.Int64
+	done := make(chan bool)
+	begin := time.Now()
+	go func() {
+		defer close(done)
+		for stop.Load() == 0 {
+			call()
+			calls.Add(1)
+		}
+	}()
+	var list []time.Duration
+	var stats runtime.MemStats
+	for range 15 {
+		time.Sleep(2 * time.Millisecond)
+		start := time.Now()
+		runtime.ReadMemStats(&stats) // stops the world
+		list = append(list, time.Since(start))
+	}
+	stop.Store(1)
+	<-done
+	slices.Sort(list)
+	return float64(list[len(list)/2]) * float64(calls.Load()) / float64(time.Since(begin))
+}
+
+// TestProfiles is calls while a CPU profile and an execution trace are taken,
+// which walk the stack wherever they interrupt it.
+func TestProfiles(t *testing.T) {
+	if err := pprof.StartCPUProfile(io.Discard); err != nil {
+		t.Skipf("a profile is being taken already: %v", err)
+	}
+	defer pprof.StopCPUProfile()
+	if err := trace.Start(io.Discard); err != nil {
+		t.Logf("a trace is being taken already: %v", err)
+	} else {
+		defer trace.Stop()
+	}
+	for _, fn := range functions() {
+		e := longest(fn)
+		n := 1000
+		if e.warp {
+			n = WarpSize
+		}
+		s := e.sample(rand.New(rand.NewPCG(23, 23)), n, e.apart())
+		onEveryKernel(func(kernel) {
+			for end := time.Now().Add(15 * time.Millisecond); time.Now().Before(end); {
+				e.call(&s.args)
+			}
+		})
 	}
 }

@@ -1,6 +1,6 @@
 module github.com/gobfi/bfi
 
-go 1.26
+go 1.24.0
 
 require github.com/klauspost/cpuid/v2 v2.4.2
 

@@ -14,3 +14,13 @@ func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 	}
 	return segments, line
 }
+
+const noAccess, readOnly, readWrite = 0, 1, 2
+
+// pages skips the test, which needs memory that can be protected.
+func pages(t *testing.T, size int) []byte {
+	t.Skip("no pages to protect here")
+	return nil
+}
+
+func protect(*testing.T, []byte, int) {}

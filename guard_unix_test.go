@@ -8,29 +8,47 @@ import (
 	"unsafe"
 )
 
+const (
+	noAccess  = syscall.PROT_NONE
+	readOnly  = syscall.PROT_READ
+	readWrite = syscall.PROT_READ | syscall.PROT_WRITE
+)
+
+// pages returns so many bytes of memory of their own, rounded up to whole pages.
+func pages(t *testing.T, size int) []byte {
+	t.Helper()
+	page := syscall.Getpagesize()
+	size = (size + page - 1) / page * page
+	all, err := syscall.Mmap(-1, 0, size, readWrite, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Munmap(all) })
+	return all
+}
+
+// protect changes how whole pages may be used.
+func protect(t *testing.T, b []byte, access int) {
+	t.Helper()
+	// Not all of these systems have it as a function of package syscall.
+	_, _, err := syscall.Syscall(syscall.SYS_MPROTECT, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(access))
+	if err != 0 {
+		t.Fatal(err)
+	}
+}
+
 // guarded returns segments of memory of at least size bytes each, before and
 // after which lies a page that faults when it is touched, and how far from their
 // ends operands must stay: not at all.
 func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 	page := syscall.Getpagesize()
 	data := (size + page - 1) / page * page
-	all, err := syscall.Mmap(-1, 0, count*(data+page)+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { syscall.Munmap(all) })
-	protect := func(b []byte) {
-		// Not all of these systems have it as a function of package syscall.
-		_, _, err := syscall.Syscall(syscall.SYS_MPROTECT, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.PROT_NONE)
-		if err != 0 {
-			t.Fatal(err)
-		}
-	}
-	protect(all[:page])
+	all := pages(t, count*(data+page)+page)
+	protect(t, all[:page], noAccess)
 	rest := all[page:]
 	for range count {
 		segments = append(segments, rest[:data:data])
-		protect(rest[data:][:page])
+		protect(t, rest[data:][:page], noAccess)
 		rest = rest[data+page:]
 	}
 	return segments, 0

@@ -1,11 +1,24 @@
 package bfi
 
 import (
+	"math"
 	"os"
 	"strconv"
 
-	"github.com/klauspost/cpuid/v2"
+	"github.com/gobfi/bfi/internal/tune"
 )
+
+// The words of the internals:
+//
+//	lane     one position of a slice, a warp or a vector, and what is done there
+//	word     what dst has in a lane: T
+//	field    bits of a word, given by pos and width
+//	column   a slice with one field's values, an element a lane
+//	kernel   the loop that does one function's work at one level: assembly or Go
+//	level    a set of kernels, one for each function: generic, neon, avx2, avx512
+//	piece    what one run of a kernel does of a long slice, while no one can stop it
+//	stream   to store past the cache
+//	target   in gen: a level and the widths of a kernel's lanes
 
 // A level is a set of kernels. Those above levelGeneric are assembly for one
 // architecture, each better than the one before it.
@@ -23,12 +36,17 @@ var levelNames = [...]string{"generic", "neon", "avx2", "avx512"}
 func (l level) String() string { return levelNames[l] }
 
 // current is the level that this process runs. It is fixed at init; only tests
-// change it.
+// and benchmarks change it.
 var current = choose(os.Getenv("BFI_KERNEL"))
 
-// streamBytes is how much a call must move for its stores to bypass the cache:
-// what the last-level cache holds.
-var streamBytes = lastLevelCache()
+// streamBytes is how much a call must move for its stores to bypass the cache.
+// Few levels can.
+var streamBytes uintptr = math.MaxInt
+
+// pieceBytes bounds how much of dst one run of a kernel writes. The runtime
+// cannot preempt assembly, so a garbage collection that wants to stop the world
+// waits for at most one piece.
+const pieceBytes = 64 << 10
 
 // Kernel names the kernels that this process runs: "avx512", "avx2", "neon" or
 // "generic".
@@ -63,11 +81,10 @@ func parseLevel(name string) level {
 	panic("bfi: BFI_KERNEL = " + strconv.Quote(name) + ", want avx512, avx2, neon or generic")
 }
 
-// lastLevelCache is the size of the last-level cache, or a common size where the
-// processor does not tell, as many virtual machines do not.
-func lastLevelCache() int {
-	if l3 := cpuid.CPU.Cache.L3; l3 > 0 {
-		return l3
+func init() {
+	tune.StreamBytes = &streamBytes
+	tune.Use = func(kernel string) { current = parseLevel(kernel) }
+	for _, l := range supported() {
+		tune.Kernels = append(tune.Kernels, l.String())
 	}
-	return 32 << 20
 }

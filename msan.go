@@ -10,10 +10,6 @@ import (
 // Assembly is not instrumented: the memory sanitizer learns here what a kernel
 // reads and writes.
 
-func reads[T Word](p unsafe.Pointer, lanes int) {
-	runtime.MSanRead(p, lanes*int(unsafe.Sizeof(T(0))))
-}
+func reads(p unsafe.Pointer, n int, size uintptr) { runtime.MSanRead(p, n*int(size)) }
 
-func writes[T Word](p unsafe.Pointer, lanes int) {
-	runtime.MSanWrite(p, lanes*int(unsafe.Sizeof(T(0))))
-}
+func writes(p unsafe.Pointer, n int, size uintptr) { runtime.MSanWrite(p, n*int(size)) }

@@ -4,5 +4,5 @@ package bfi
 
 import "unsafe"
 
-func reads[T Word](unsafe.Pointer, int)  {}
-func writes[T Word](unsafe.Pointer, int) {}
+func reads(unsafe.Pointer, int, uintptr)  {}
+func writes(unsafe.Pointer, int, uintptr) {}

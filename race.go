@@ -10,10 +10,6 @@ import (
 // Assembly is not instrumented: the race detector learns here what a kernel
 // reads and writes.
 
-func reads[T Word](p unsafe.Pointer, lanes int) {
-	runtime.RaceReadRange(p, lanes*int(unsafe.Sizeof(T(0))))
-}
+func reads(p unsafe.Pointer, n int, size uintptr) { runtime.RaceReadRange(p, n*int(size)) }
 
-func writes[T Word](p unsafe.Pointer, lanes int) {
-	runtime.RaceWriteRange(p, lanes*int(unsafe.Sizeof(T(0))))
-}
+func writes(p unsafe.Pointer, n int, size uintptr) { runtime.RaceWriteRange(p, n*int(size)) }

@@ -1,12 +1,14 @@
 package main
 
-// A node is one value of a lane formula: what a kernel computes in each lane, in
-// words of one width. Formulas are written with shifts as vector instructions
-// have them: a count of the word's width or more shifts everything out.
+// A node is one value of a lane formula: what a kernel computes in each lane.
+// Formulas are written with shifts as vector instructions have them: a count of
+// the lane's width or more shifts everything out. What is the same in all lanes
+// is shifted, and shifts, in lanes of 64 bits, whatever the words' width: masks
+// leave out what comes over from the neighbours.
 type node struct {
 	op   op
 	args []*node
-	name string // opWord, opCount: the operand
+	name string // opWord, opCount, opUniform: the operand or argument
 	imm  uint64 // opConst: the value
 	each bool   // differs from lane to lane, rather than being the same in all
 }
@@ -14,29 +16,35 @@ type node struct {
 type op int
 
 const (
-	opWord   op = iota // an operand of the kernel's word type
-	opCount            // the low 8 bits of an uint32 operand
-	opConst            // a constant, cut to the word's width
-	opShl              // args[0] << args[1]
-	opShr              // args[0] >> args[1], filled with zeros
-	opSar              // args[0] >> args[1], filled with the sign
-	opAdd              // args[0] + args[1]
-	opSubSat           // args[0] - args[1], or 0 where that is negative; both below 1<<16
-	opMin              // the lesser of args[0], a count, and args[1], a constant
-	opAnd              // args[0] & args[1]
-	opAndNot           // args[0] &^ args[1]
-	opOr               // args[0] | args[1]
-	opXor              // args[0] ^ args[1]
-	opSelect           // args[0]&args[1] | ^args[0]&args[2]
+	opWord    op = iota // an operand's word
+	opCount             // the low 8 bits of an operand's uint32
+	opUniform           // an argument
+	opConst             // a constant, cut to the lane's width
+	opShl               // args[0] << args[1]
+	opShr               // args[0] >> args[1], filled with zeros
+	opSar               // args[0] >> args[1], filled with the sign
+	opMove              // args[0] << args[1], or >> where that is negative; what comes in is unknown
+	opSign              // the sign of args[0] in all bits
+	opSub               // args[0] - args[1]
+	opSubSat            // args[0] - args[1], or 0 where that is negative; both below 1<<16
+	opMin               // the lesser of args[0], a count, and args[1], a constant
+	opAnd               // args[0] & args[1]
+	opAndNot            // args[0] &^ args[1]
+	opOr                // args[0] | args[1]
+	opXor               // args[0] ^ args[1]
+	opSelect            // args[0]&args[1] | ^args[0]&args[2]
 )
 
 func (o op) logic() bool { return o >= opAnd }
 
-// word is the operand of that name; its lanes differ if each is set.
-func word(name string, each bool) *node { return &node{op: opWord, name: name, each: each} }
+// word is the word of the operand of that name.
+func word(name string) *node { return &node{op: opWord, name: name, each: true} }
 
-// count is the low 8 bits of the uint32 operand of that name.
-func count(name string, each bool) *node { return &node{op: opCount, name: name, each: each} }
+// count is the low 8 bits of the uint32 of the operand of that name.
+func count(name string) *node { return &node{op: opCount, name: name, each: true} }
+
+// uniform is the argument of that name.
+func uniform(name string) *node { return &node{op: opUniform, name: name} }
 
 func constant(v uint64) *node { return &node{op: opConst, imm: v} }
 
@@ -51,7 +59,9 @@ func apply(o op, args ...*node) *node {
 func shl(x, n *node) *node              { return apply(opShl, x, n) }
 func shr(x, n *node) *node              { return apply(opShr, x, n) }
 func sar(x, n *node) *node              { return apply(opSar, x, n) }
-func add(x, y *node) *node              { return apply(opAdd, x, y) }
+func move(x, n *node) *node             { return apply(opMove, x, n) }
+func signOf(x *node) *node              { return apply(opSign, x) }
+func sub(x, y *node) *node              { return apply(opSub, x, y) }
 func subSat(x, y *node) *node           { return apply(opSubSat, x, y) }
 func least(x, y *node) *node            { return apply(opMin, x, y) }
 func and(x, y *node) *node              { return apply(opAnd, x, y) }
@@ -66,20 +76,23 @@ func ones() *node { return constant(^uint64(0)) }
 // differ by in the field, moved there, is what b must change by. Bits of a past
 // the word's end are shifted out, and so is the field itself if it starts there.
 func insertEachFormula(t target) *node {
-	src, base := word("src", true), word("base", true)
-	pos, width := count("pos", true), count("width", true)
+	src, base := word("src"), word("base")
+	pos, width := count("pos"), count("width")
 	if t.isa == neon {
 		// It has to negate the count of a right shift, and selects in one
 		// instruction.
-		return selectBits(fieldMask(pos, width), shl(src, pos), base)
+		low := xor(ones(), shl(ones(), width))
+		return selectBits(shl(low, pos), shl(src, pos), base)
 	}
 	differ := xor(src, shr(base, pos))
 	return xor(base, shl(andNot(differ, shl(ones(), width)), pos))
 }
 
-// fieldFormula is bfi where the field's mask and position are the same in all
+// insertFormula is bfi where the field's mask and position are the same in all
 // lanes.
-func fieldFormula(t target, src, base, pos, mask *node) *node {
+func insertFormula(t target) *node {
+	src, base := word("src"), word("base")
+	pos, mask := uniform("pos"), uniform("mask")
 	if t.selects() {
 		return selectBits(mask, shl(src, pos), base)
 	}
@@ -88,56 +101,52 @@ func fieldFormula(t target, src, base, pos, mask *node) *node {
 	return or(shl(and(src, shr(mask, pos)), pos), andNot(base, mask))
 }
 
-func fieldMask(pos, width *node) *node {
-	low := xor(ones(), shl(ones(), width))
-	return shl(low, pos)
-}
-
-func insertFormula(t target) *node {
-	pos := count("pos", false)
-	return fieldFormula(t, word("src", true), word("base", true), pos, fieldMask(pos, count("width", false)))
-}
-
+// fillFormula is bfi of a value that is in its place already.
 func fillFormula(t target) *node {
-	pos := count("pos", false)
-	return fieldFormula(t, word("value", false), word("base", true), pos, fieldMask(pos, count("width", false)))
-}
-
-// packFormula inserts one column's field into dst, the words so far.
-func packFormula(t target) *node {
-	return fieldFormula(t, word("src", true), word("dst", true), count("pos", false), word("mask", false))
+	if t.selects() {
+		return selectBits(uniform("mask"), uniform("value"), word("base"))
+	}
+	return or(andNot(word("base"), uniform("mask")), uniform("value"))
 }
 
 func selectFormula(target) *node {
-	return selectBits(word("mask", true), word("src", true), word("base", true))
+	return selectBits(word("mask"), word("src"), word("base"))
 }
 
-// extractFormula is bfe; each says whether each lane has its own field.
-func extractFormula(each, signed bool) func(target) *node {
+// extractFormula is bfe of the same field in all lanes: the field moved to where
+// it is wanted, and its sign extended by what subtracting it borrows. Where the
+// sign counts for nothing it is 0.
+func extractFormula(target) *node {
+	sign := uniform("sign")
+	return sub(xor(and(move(word("src"), uniform("shift")), uniform("mask")), sign), sign)
+}
+
+// extractEachFormula is bfe with a field of its own in each lane.
+func extractEachFormula(signed bool) func(target) *node {
 	return func(t target) *node {
-		src := word("src", true)
-		pos, width := count("pos", each), count("width", each)
+		src, pos, width := word("src"), count("pos"), count("width")
 		if !signed {
 			return andNot(shr(src, pos), shl(ones(), width))
 		}
-		if t.isa == avx512 && t.bits == 64 {
+		if t.isa == avx512 && t.lane == 64 {
 			// From the last bit on it is all sign. This costs nothing, since it
 			// does for the masking of pos too, and there are emulators that get
 			// a VPSRAVQ by just 64 wrong.
 			pos = least(pos, constant(63))
 		}
-		if each {
-			// Shift out what lies below the field, then move its highest bit to
-			// the word's and back. An empty field is shifted out whole.
-			above := subSat(constant(uint64(t.bits)), width)
-			return sar(shl(sar(src, pos), above), above)
-		}
-		// Shift out what lies above the field, then what lies below it with
-		// the sign. A field that runs past the word's end has nothing above it.
-		// An empty one is shifted out whole: 64 is set in its first count, which
-		// never exceeds 64 otherwise.
-		above := subSat(constant(uint64(t.bits)), add(pos, width))
-		empty := shl(subSat(constant(1), width), constant(6))
-		return sar(shl(src, or(above, empty)), add(above, pos))
+		// Shift out what lies below the field, then move its highest bit to
+		// the word's and back. An empty field is shifted out whole.
+		above := subSat(constant(uint64(t.lane)), width)
+		return sar(shl(sar(src, pos), above), above)
 	}
+}
+
+// packFormula adds a column's bits to the words so far.
+func packFormula(target) *node {
+	return or(word("dst"), and(move(word("src"), uniform("shift")), uniform("mask")))
+}
+
+// packSignFormula adds a column's sign to the words so far.
+func packSignFormula(target) *node {
+	return or(word("dst"), and(signOf(word("src")), uniform("mask")))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,15 +30,15 @@ func TestOutputs(t *testing.T) {
 
 // A kernel may need no more of the processor than its level makes sure of.
 func TestRequirements(t *testing.T) {
-	guard, err := os.ReadFile("../dispatch_amd64.go")
+	guard, err := os.ReadFile("../cpu_amd64.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, after, found := strings.Cut(string(guard), "levelAVX2)")
 	if !found {
-		t.Fatal("dispatch_amd64.go does not append levelAVX2")
+		t.Fatal("cpu_amd64.go does not append levelAVX2")
 	}
-	baseline := []string{"MMX+"} // of SFENCE, which all of amd64 has
+	baseline := []string{"MMX+", "CMOV"} // of SFENCE and CMOVQLT, which all of amd64 has
 	features := func(s string) (list []string) {
 		for _, m := range regexp.MustCompile(`cpuid\.([A-Z0-9]+)`).FindAllStringSubmatch(s, -1) {
 			list = append(list, m[1])
@@ -57,9 +59,104 @@ func TestRequirements(t *testing.T) {
 	for _, m := range functions {
 		for _, feature := range strings.Split(string(m[1]), ", ") {
 			if !slices.Contains(assured[string(m[2])], feature) {
-				t.Errorf("%s requires %s; dispatch_amd64.go makes sure only of %v",
+				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v",
 					bytes.TrimPrefix(m[0][bytes.Index(m[0], []byte("TEXT")):], []byte("TEXT ·")), feature, assured[string(m[2])])
 			}
+		}
+	}
+}
+
+// TestToyKernel adds a kernel to the table: all that it takes besides is a
+// portable loop, without which the library does not build.
+func TestToyKernel(t *testing.T) {
+	defer func(saved []kernel) { kernels = saved }(kernels)
+	kernels = append(slices.Clone(kernels), kernel{
+		name: "clear", lanes: anyLanes, operands: words("base"), arguments: []argument{{"mask", "T"}},
+		formula: func(target) *node { return andNot(word("base"), uniform("mask")) }, equals: bfiValue,
+	})
+	dir := t.TempDir()
+	write := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "internal"), os.DirFS("../internal")); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range append(sources, "../go.mod", "../go.sum") {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(filepath.Base(source), text)
+	}
+	for name, render := range outputs {
+		text, err := render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(name, text)
+	}
+	build := func(env ...string) string {
+		cmd := exec.Command("go", "build", ".")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	targets := [][]string{{"GOARCH=amd64"}, {"GOARCH=arm64"}, {"GOARCH=riscv64"}}
+	for _, target := range targets {
+		if out := build(target...); !strings.Contains(out, "undefined: clearGeneric") {
+			t.Errorf("%s, without a portable loop: %q, want clearGeneric to be undefined", target, out)
+		}
+	}
+	write("toy.go", []byte("package bfi\n\nfunc clearGeneric[T Word](dst, base []T, mask T) {\n"+
+		"\tfor i := range dst {\n\t\tdst[i] = base[i] &^ mask\n\t}\n}\n"))
+	for _, target := range targets {
+		if out := build(target...); out != "" {
+			t.Errorf("%s: %s", target, out)
+		}
+	}
+}
+
+// TestInlined is whether what is written to be inlined can be: the instructions
+// for one lane, fields, and the checks of a call that is right.
+func TestInlined(t *testing.T) {
+	dir, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module user\n\ngo 1.24.0\n\nrequire github.com/gobfi/bfi v0.0.0\n\nreplace github.com/gobfi/bfi => " + dir + "\n",
+		"main.go": `package main
+
+import "github.com/gobfi/bfi"
+
+func main() {
+	words, columns := make([]uint32, 3), make([]uint8, 3)
+	bfi.Pack(words, nil, bfi.Column(columns, 0, 8).From(1), bfi.Constant(uint8(5), 8, 8))
+	bfi.InsertMasked(words, words, words, 1, 2, columns[:1])
+	println(bfi.Bfi(words[0], 2, 3, 4), bfi.Bfe(words[0], 2, 3))
+}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(user, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "build", "-mod=mod", "-gcflags=-m", "-o", os.DevNull, ".")
+	cmd.Dir = user
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	for _, name := range []string{"Bfi", "Bfe", "Column", "Constant", "fits", "maskFits"} {
+		if !regexp.MustCompile(`can inline (bfi\.)?` + name + `\[go\.shape`).Match(out) {
+			t.Errorf("%s cannot be inlined", name)
 		}
 	}
 }

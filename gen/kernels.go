@@ -1,64 +1,121 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// A kernel is one entry point of the assembly. Adding one here adds it to every
-// instruction set, to the Go stubs and to the proof.
+// A kernel is one entry of the table that the library's kernels are made from.
+// An entry here, and a portable loop of its name in bfi_generic.go, is all that a
+// new kernel takes: its assembly for every level, the Go function that calls it
+// and its proof follow. Forgetting the loop does not compile.
 type kernel struct {
-	name     string // of the Go function that calls it
-	variant  string // tells kernels of one name apart
-	shape    shape
-	operands []operand
-	formula  func(target) *node
+	name      string     // of the Go function that calls it
+	signed    signedness // which words it is for
+	shape     shape
+	lanes     lanes
+	operands  []operand  // with an element for each lane, dst apart
+	arguments []argument // the same for all lanes
+	formula   func(target) *node
+	equals    instruction // what dst becomes in a lane
 }
 
 // A shape is the loop around a formula.
 type shape int
 
 const (
-	sliceShape shape = iota // n lanes of each slice
-	warpShape               // 32 lanes under an active mask
-	packShape               // one word out of several columns
+	sliceShape  shape = iota // n lanes of each slice
+	maskedShape              // the same where a mask has a bit set
+	warpShape                // 32 lanes under an active mask, all read before any is written
+	packShape                // words out of several columns
 )
 
+// lanes says what widths a kernel's words may have.
+type lanes int
+
+const (
+	anyLanes    lanes = iota // any, for one kernel that computes in 64-bit lanes
+	wordLanes                // any, for a kernel each
+	wideLanes                // 32 and 64 bits
+	columnLanes              // any, and elements of another width than the words
+)
+
+type signedness int
+
+const (
+	eitherSign signedness = iota
+	unsigned
+	signed
+)
+
+// An operand is a slice.
 type operand struct {
 	name  string
-	count bool // an uint32 of which the low 8 bits count, rather than a word
-	each  bool // one a lane, rather than one for all
+	count bool // of uint32, of which the low 8 bits count, rather than of words
 }
 
 func words(names ...string) []operand {
 	var list []operand
 	for _, name := range names {
-		list = append(list, operand{name: name, each: true})
+		list = append(list, operand{name: name})
 	}
 	return list
 }
 
-func fields(each bool) []operand {
-	return []operand{{"pos", true, each}, {"width", true, each}}
+// fieldOperands are operands with a field for each lane.
+func fieldOperands(words []operand) []operand {
+	return append(words, operand{"pos", true}, operand{"width", true})
 }
+
+// An argument is a value that is the same for all lanes.
+type argument struct {
+	name string
+	typ  string // in Go: T is replicated to 64 bits for the assembly
+}
+
+var (
+	insertArguments  = []argument{{"pos", "uint32"}, {"mask", "T"}}
+	fillArguments    = []argument{{"value", "T"}, {"mask", "T"}}
+	extractArguments = []argument{{"shift", "int64"}, {"mask", "T"}, {"sign", "T"}}
+)
+
+// An instruction is what the ISAs say a kernel must compute.
+type instruction string
+
+const (
+	bfi      instruction = "bfi"    // PTX bfi: src into base
+	bfiValue instruction = "fill"   // PTX bfi: value, in its place already, into base
+	vBfi     instruction = "v_bfi"  // AMD v_bfi: src where mask has ones, else base
+	bfe      instruction = "bfe"    // PTX bfe of src, by sign, moved to a bit of the element
+	bfeU     instruction = "bfe.u"  // PTX bfe of src, unsigned
+	bfeS     instruction = "bfe.s"  // PTX bfe of src, signed
+	bfiEach  instruction = "fields" // PTX bfi, a column after another
+)
 
 var kernels = []kernel{
-	{"insert", "", sliceShape, append(words("src", "base"), fields(false)...), insertFormula},
-	{"insertEach", "", sliceShape, append(words("src", "base"), fields(true)...), insertEachFormula},
-	{"fill", "", sliceShape, append(words("base"), append([]operand{{name: "value"}}, fields(false)...)...), fillFormula},
-	{"selectBits", "", sliceShape, words("mask", "src", "base"), selectFormula},
-	{"extract", "Unsigned", sliceShape, append(words("src"), fields(false)...), extractFormula(false, false)},
-	{"extract", "Signed", sliceShape, append(words("src"), fields(false)...), extractFormula(false, true)},
-	{"extractEach", "Unsigned", sliceShape, append(words("src"), fields(true)...), extractFormula(true, false)},
-	{"extractEach", "Signed", sliceShape, append(words("src"), fields(true)...), extractFormula(true, true)},
-	{"pack", "", packShape, nil, packFormula},
-	{"insertWarp", "", warpShape, append(words("src", "base"), fields(true)...), insertEachFormula},
-	{"selectWarp", "", warpShape, words("mask", "src", "base"), selectFormula},
-	{"extractWarp", "Unsigned", warpShape, append(words("src"), fields(true)...), extractFormula(true, false)},
-	{"extractWarp", "Signed", warpShape, append(words("src"), fields(true)...), extractFormula(true, true)},
-}
+	{name: "insert", lanes: anyLanes, operands: words("src", "base"), arguments: insertArguments, formula: insertFormula, equals: bfi},
+	{name: "insertEach", lanes: wordLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
+	{name: "fill", lanes: anyLanes, operands: words("base"), arguments: fillArguments, formula: fillFormula, equals: bfiValue},
+	{name: "selectBits", lanes: anyLanes, operands: words("mask", "src", "base"), formula: selectFormula, equals: vBfi},
+	{name: "extractEach", signed: unsigned, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
+	{name: "extractEach", signed: signed, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
+	{name: "extract", lanes: wordLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
+	{name: "unpack", lanes: columnLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
 
-// A target is an instruction set and a word width.
-type target struct {
-	isa  isa
-	bits int
+	{name: "insertMasked", shape: maskedShape, lanes: wordLanes, operands: words("src", "base"), arguments: insertArguments, formula: insertFormula, equals: bfi},
+	{name: "insertEachMasked", shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
+	{name: "fillMasked", shape: maskedShape, lanes: wordLanes, operands: words("base"), arguments: fillArguments, formula: fillFormula, equals: bfiValue},
+	{name: "selectMasked", shape: maskedShape, lanes: wordLanes, operands: words("mask", "src", "base"), formula: selectFormula, equals: vBfi},
+	{name: "extractMasked", shape: maskedShape, lanes: wordLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
+	{name: "extractEachMasked", signed: unsigned, shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
+	{name: "extractEachMasked", signed: signed, shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
+
+	{name: "insertWarp", shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
+	{name: "selectWarp", shape: warpShape, lanes: wideLanes, operands: words("mask", "src", "base"), formula: selectFormula, equals: vBfi},
+	{name: "extractWarp", signed: unsigned, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
+	{name: "extractWarp", signed: signed, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
+
+	{name: "pack", shape: packShape, lanes: wordLanes, formula: packFormula, equals: bfiEach},
 }
 
 type isa string
@@ -69,64 +126,126 @@ const (
 	neon   isa = "NEON"
 )
 
-var widths = []int{32, 64}
+// A target is what one assembly function is for: an instruction set, and how
+// many bits lanes have in the operands and in registers.
+type target struct {
+	isa     isa
+	word    int // in the sources that are words
+	element int // in dst
+	lane    int // in registers
+}
+
+// targets are a kernel's for an instruction set.
+func (k kernel) targets(isa isa) []target {
+	var list []target
+	add := func(word, element, lane int) { list = append(list, target{isa, word, element, lane}) }
+	for _, word := range []int{8, 16, 32, 64} {
+		switch k.lanes {
+		case anyLanes:
+			if word == 64 {
+				add(64, 64, 64)
+			}
+		case wordLanes:
+			// Counts have 32 bits.
+			add(word, word, max(word, k.leastLane()))
+		case wideLanes:
+			if word >= 32 {
+				add(word, word, word)
+			}
+		case columnLanes:
+			for _, element := range []int{8, 16, 32, 64} {
+				if element != word {
+					add(word, element, max(word, element))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// leastLane is the fewest bits that the kernel's lanes can have in registers.
+func (k kernel) leastLane() int {
+	if slices.ContainsFunc(k.operands, func(o operand) bool { return o.count }) {
+		return 32
+	}
+	return 8
+}
 
 // selects reports whether the instruction set selects bits in one instruction.
 func (t target) selects() bool { return t.isa != avx2 }
 
-// size is the size of a word in bytes.
-func (t target) size() int { return t.bits / 8 }
-
 // symbol is the assembly function's name.
 func (k kernel) symbol(t target) string {
-	return fmt.Sprintf("%s%s%d%s", k.name, k.variant, t.bits, t.isa)
+	name := k.name + []string{"", "Unsigned", "Signed"}[k.signed]
+	switch k.lanes {
+	case wordLanes, wideLanes:
+		name += fmt.Sprint(t.word)
+	case columnLanes:
+		name += fmt.Sprintf("%dTo%d", t.word, t.element)
+	}
+	return name + string(t.isa)
 }
 
 type param struct{ name, typ string }
 
-// params is the assembly function's signature: the destination, the operands
-// that have a lane each, those that are the same for all lanes, how many lanes.
+// params is the assembly function's signature: the slices, how many lanes they
+// have (bytes, where lanes may have any width), the arguments, and on amd64 what
+// decides how to store: the size of a word, to which dst is aligned at least, and
+// whether stores bypass the cache.
 func (k kernel) params(t target) []param {
-	pointer := func(name string) param { return param{name, "unsafe.Pointer"} }
-	if k.shape == packShape {
-		// The k columns, and the lanes from lo up to hi.
-		list := []param{pointer("dst"), pointer("base"), pointer("cols"), {"k", "int"}, {"lo", "int"}, {"hi", "int"}}
-		return append(list, streamParam(t)...)
-	}
-	list := []param{pointer("dst")}
-	for _, o := range k.operands {
-		if o.each {
-			list = append(list, pointer(o.name))
+	var list []param
+	add := func(typ string, names ...string) {
+		for _, name := range names {
+			list = append(list, param{name, typ})
 		}
 	}
-	if k.shape == warpShape {
-		return append(list, param{"active", "uint32"})
-	}
-	list = append(list, param{"n", "int"})
+	add("unsafe.Pointer", "dst")
 	for _, o := range k.operands {
-		switch {
-		case o.each:
-		case o.count:
-			list = append(list, param{o.name, "uint32"})
-		default:
-			list = append(list, param{o.name, fmt.Sprintf("uint%d", t.bits)})
+		add("unsafe.Pointer", o.name)
+	}
+	switch k.shape {
+	case warpShape:
+		add("uint32", "active")
+		return list
+	case packShape:
+		// The lanes from lo up to hi, of words of size bytes.
+		add("unsafe.Pointer", "base", "parts")
+		add("int", "k", "lo", "hi", "size")
+		add("uint64", "keep", "value")
+	case maskedShape:
+		add("unsafe.Pointer", "active")
+		add("int", "n")
+	case sliceShape:
+		add("int", "n")
+	}
+	for _, a := range k.arguments {
+		if a.typ == "int64" {
+			add("int64", a.name)
+		} else {
+			add("uint64", a.name)
 		}
 	}
-	return append(list, streamParam(t)...)
-}
-
-// streamParam says whether stores bypass the cache, where they can.
-func streamParam(t target) []param {
-	if t.isa == neon {
-		return nil
+	if t.isa != neon && k.shape == sliceShape && k.lanes == anyLanes {
+		add("int", "size")
 	}
-	return []param{{"stream", "bool"}}
+	if k.streams(t.isa) {
+		add("bool", "stream")
+	}
+	return list
 }
 
-// The layout of a column in Go.
+// streams reports whether the kernel's stores can bypass the cache. A pack kernel
+// stores in bursts: where each is of half a cache line, that was slower.
+func (k kernel) streams(isa isa) bool {
+	return isa != neon && k.shape == sliceShape || isa == avx512 && k.shape == packShape
+}
+
+// The layout of a part of Pack in Go.
 const (
-	columnData = 0
-	columnPos  = 8
-	columnMask = 16
-	columnSize = 24
+	partData  = 0
+	partShift = 8
+	partMask  = 16
+	partKind  = 24
+	partSize  = 32
+	partSign  = 4 // in partKind
 )

@@ -156,8 +156,8 @@ func TestProgress(t *testing.T) {
 		interval time.Duration
 		want     string
 	}{
-		{[]string{"-n", "20000", "-o", path}, 0, "16384 of 20000 UUIDs\n20000 of 20000 UUIDs\n"},
-		{[]string{"-n", "20000", "-q"}, 0, "16384 of 20000 UUIDs\n20000 of 20000 UUIDs\n"},
+		{[]string{"-n", "20000", "-o", path}, 0, "8192 of 20000 UUIDs\n16384 of 20000 UUIDs\n20000 of 20000 UUIDs\n"},
+		{[]string{"-n", "20000", "-q"}, 0, "8192 of 20000 UUIDs\n16384 of 20000 UUIDs\n20000 of 20000 UUIDs\n"},
 		{[]string{"-n", "20000"}, 0, ""},
 		{[]string{"-n", "20000", "-o", path}, time.Hour, ""},
 	}
@@ -213,7 +213,8 @@ func TestUnwritableFile(t *testing.T) {
 	for _, path := range []string{filepath.Join(t.TempDir(), "missing", "uuids"), t.TempDir()} {
 		var stdout strings.Builder
 		err := run([]string{"-o", path}, &stdout, io.Discard)
-		if pathErr, ok := errors.AsType[*fs.PathError](err); !ok || pathErr.Path != path {
+		var pathErr *fs.PathError
+		if !errors.As(err, &pathErr) || pathErr.Path != path {
 			t.Errorf("-o %s: error %v, want one about this path", path, err)
 		}
 		if stdout.Len() > 0 {

@@ -1,0 +1,1149 @@
+package main
+
+import (
+	"fmt"
+	"go/token"
+	"go/types"
+	"math/bits"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	// unroll is the vectors of one turn of a slice kernel's main loop.
+	unroll = 4
+	// alignVectors is the number of vectors from which on it pays to align dst.
+	alignVectors = 16
+)
+
+// renderAMD64 returns bfi_amd64.s.
+func renderAMD64() ([]byte, error) {
+	c := build.NewContext()
+	c.ConstraintExpr(asmTags("amd64"))
+	tables := newTables(c)
+	for _, k := range kernels {
+		for _, isa := range []isa{avx2, avx512} {
+			for _, t := range k.targets(isa) {
+				g := &amd64{Context: c, kernel: k, target: t, tables: tables}
+				g.function()
+			}
+		}
+	}
+	f, err := c.Result()
+	if err != nil {
+		return nil, err
+	}
+	if err := pass.Compile.Execute(f); err != nil {
+		return nil, err
+	}
+	return printer.NewGoAsm(printer.Config{Name: generatedBy, Pkg: "bfi"}).Print(f)
+}
+
+// tables are the constant vectors of AVX2, by the width of a lane.
+type tables struct {
+	toSign  map[int]Mem    // counts that shift bit i of a word to the sign of lane i, for 32 lanes
+	laneBit map[int]Mem    // bit i of its 8 or 16 in lane i, over and over
+	spread  Mem            // shuffles 4 bytes to 8 lanes each
+	narrow  map[[2]int]Mem // shuffles the low bytes of lanes together, each half to its place
+}
+
+func newTables(c *build.Context) *tables {
+	t := &tables{toSign: map[int]Mem{}, laneBit: map[int]Mem{}, narrow: map[[2]int]Mem{}}
+	table := func(name string, lane, lanes int, value func(i int) uint64) Mem {
+		m := c.StaticGlobal(name)
+		c.DataAttributes(attr.RODATA | attr.NOPTR)
+		for i := range lanes {
+			v := value(i)
+			c.AppendDatum(map[int]Constant{8: U8(v), 16: U16(v), 32: U32(v), 64: U64(v)}[lane])
+		}
+		return m
+	}
+	for _, lane := range []int{32, 64} {
+		t.toSign[lane] = table(fmt.Sprintf("toSign%d", lane), lane, 32, func(i int) uint64 { return uint64(lane - 1 - i) })
+	}
+	for _, lane := range []int{8, 16} {
+		t.laneBit[lane] = table(fmt.Sprintf("laneBit%d", lane), lane, 256/lane, func(i int) uint64 { return 1 << (i % lane) })
+	}
+	t.spread = table("spread", 8, 32, func(i int) uint64 { return uint64(i / 8) })
+	for _, lane := range []int{16, 32, 64} {
+		for element := 8; element < lane; element *= 2 {
+			half := 16 * element / lane // bytes that a half becomes
+			t.narrow[[2]int{lane, element}] = table(fmt.Sprintf("narrow%dTo%d", lane, element), 8, 32, func(i int) uint64 {
+				at := i%16 - i/16*half
+				if at < 0 || at >= half {
+					return 0x80
+				}
+				return uint64(at*8/element*lane/8 + at%(element/8))
+			})
+		}
+	}
+	return t
+}
+
+// amd64 emits one function.
+type amd64 struct {
+	*build.Context
+	*tables
+	kernel kernel
+	target target
+
+	pointers map[string]reg.Register  // operands in memory
+	uniform  map[*inst]reg.VecVirtual // what is the same in all lanes
+	lowBytes reg.Register             // AVX-512: selects the low byte of each 32-bit lane
+	labels   int
+}
+
+func (g *amd64) function() {
+	g.Function(g.kernel.symbol(g.target))
+	g.Attributes(attr.NOSPLIT)
+	g.Signature(signature(g.kernel.params(g.target)))
+	g.pointers = map[string]reg.Register{}
+	g.uniform = map[*inst]reg.VecVirtual{}
+	for _, p := range g.kernel.params(g.target) {
+		if p.typ == "unsafe.Pointer" {
+			g.pointers[p.name] = g.argument(p.name)
+		}
+	}
+	if g.kernel.shape == packShape {
+		g.pack()
+		return
+	}
+	p := lower(g.kernel.formula(g.target), g.target)
+	if slices.ContainsFunc(p, func(in *inst) bool { return in.op == "VMOVDQU8.Z" }) {
+		g.lowBytes = g.opmask(lowBytes, nil)
+	}
+	g.hoist(p, g.broadcastArgument)
+	switch {
+	case g.kernel.shape == maskedShape && g.wide():
+		g.masked512(p)
+	case g.kernel.shape == maskedShape:
+		g.masked256(p)
+	case g.kernel.shape == warpShape:
+		g.warp(p)
+	case g.wide():
+		g.slice512(p)
+	default:
+		g.slice256(p)
+	}
+}
+
+// ret ends the function.
+func (g *amd64) ret() {
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// wide reports whether vectors have 512 bits, and masks.
+func (g *amd64) wide() bool { return g.target.isa == avx512 }
+
+// vecBytes is the size of the instruction set's vectors.
+func (g *amd64) vecBytes() int {
+	if g.wide() {
+		return 64
+	}
+	return 32
+}
+
+// any reports whether lanes may have any width: then they are counted in bytes.
+func (g *amd64) any() bool { return g.kernel.lanes == anyLanes }
+
+// laneBytes is how much of a register a lane takes, as lanes are counted.
+func (g *amd64) laneBytes() int {
+	if g.any() {
+		return 1
+	}
+	return g.target.lane / 8
+}
+
+// vecLanes is the number of lanes of one vector.
+func (g *amd64) vecLanes() int { return g.vecBytes() / g.laneBytes() }
+
+// dstBytes is how much of dst a lane takes.
+func (g *amd64) dstBytes() int {
+	if g.any() {
+		return 1
+	}
+	return g.target.element / 8
+}
+
+// sourceBytes is how much of an operand a lane takes.
+func (g *amd64) sourceBytes(in *inst) int {
+	switch {
+	case in.op == pseudoCount || in.op == "VMOVDQU8.Z":
+		return 4
+	case in.name == "dst":
+		return g.dstBytes()
+	case g.any():
+		return 1
+	}
+	return g.target.word / 8
+}
+
+func (g *amd64) vector() reg.VecVirtual {
+	if g.wide() {
+		return g.ZMM()
+	}
+	return g.YMM()
+}
+
+// asm emits the instruction of that name.
+func (g *amd64) asm(mnemonic string, ops ...Op) {
+	method := reflect.ValueOf(g.Context).MethodByName(strings.ReplaceAll(mnemonic, ".", "_"))
+	if !method.IsValid() {
+		panic("avo has no " + mnemonic)
+	}
+	var args []reflect.Value
+	for _, op := range ops {
+		args = append(args, reflect.ValueOf(op))
+	}
+	method.Call(args)
+}
+
+func signature(params []param) *gotypes.Signature {
+	kinds := map[string]types.BasicKind{
+		"unsafe.Pointer": types.UnsafePointer, "int": types.Int, "bool": types.Bool,
+		"uint32": types.Uint32, "uint64": types.Uint64, "int64": types.Int64,
+	}
+	var vars []*types.Var
+	for _, p := range params {
+		vars = append(vars, types.NewVar(token.NoPos, nil, p.name, types.Typ[kinds[p.typ]]))
+	}
+	return gotypes.NewSignature(nil, types.NewSignatureType(nil, nil, nil, types.NewTuple(vars...), nil, false))
+}
+
+// An access says which lanes a body works on, and how it gets at them.
+type access struct {
+	lanes int          // those of a vector, or of AVX2 a power of two fewer
+	at    reg.Register // index of the first, nil for 0
+	more  int          // to add to the index
+	mask  reg.Register // AVX-512: if not nil, the only lanes to touch
+	low   reg.Register // AVX-512: the low byte of each of these 32-bit lanes
+	bound map[string]reg.VecVirtual
+}
+
+func (g *amd64) whole(at reg.Register, more int) access {
+	return access{lanes: g.vecLanes(), at: at, more: more, low: g.lowBytes}
+}
+
+// first is the first n lanes, less than a vector, of one vector's, of which bits
+// has ones for those to touch; nil for all of them. AVX-512 only.
+func (g *amd64) first(n, at, bits reg.Register) access {
+	a := g.whole(at, 0)
+	if bits == nil {
+		a.mask = g.opmask(^uint64(0), n)
+	} else {
+		g.BZHIQ(n, bits, bits)
+		a.mask = g.K()
+		g.KMOVQ(bits, a.mask)
+	}
+	if g.lowBytes != nil {
+		four := g.GP64()
+		g.MOVQ(n, four)
+		g.SHLQ(U8(2), four)
+		a.low = g.opmask(lowBytes, four)
+	}
+	return a
+}
+
+// lowBytes is a byte mask of the low byte of each 32-bit lane.
+const lowBytes = 0x1111111111111111
+
+// opmask returns a mask register with v, of which only the low n bits are kept
+// if n is not nil.
+func (g *amd64) opmask(v uint64, n reg.Register) reg.Register {
+	r, k := g.GP64(), g.K()
+	g.MOVQ(I32(-1), r)
+	if v != ^uint64(0) {
+		g.MOVQ(U64(v), r)
+	}
+	if n != nil {
+		g.BZHIQ(n, r, r)
+	}
+	g.KMOVQ(r, k)
+	return k
+}
+
+// mem is where an access finds an operand of which a lane takes so many bytes.
+func (g *amd64) mem(a access, name string, size int) Mem {
+	m := Mem{Base: g.pointers[name], Disp: a.more * size}
+	if a.at != nil {
+		m.Index, m.Scale = a.at, uint8(size)
+	}
+	return m
+}
+
+// as is the part of a vector register that so many bytes take.
+func as(r reg.VecVirtual, bytes int) reg.Register {
+	switch bytes {
+	case 64:
+		return r.AsZ()
+	case 32:
+		return r.AsY()
+	}
+	return r.AsX()
+}
+
+// part is the part of a vector register that the lanes of an access take.
+func (g *amd64) part(a access, r reg.VecVirtual) reg.Register { return as(r, a.lanes*g.laneBytes()) }
+
+// load loads the words or counts of an access.
+func (g *amd64) load(a access, in *inst) reg.VecVirtual {
+	if r, ok := a.bound[in.name]; ok {
+		return r
+	}
+	r := g.vector()
+	size := g.sourceBytes(in)
+	m, v := g.mem(a, in.name, size), g.part(a, r)
+	extend := "VPMOVZX"
+	if in.op == pseudoWord && g.kernel.signed == signed {
+		extend = "VPMOVSX"
+	}
+	extend += suffixes[8*size] + suffixes[8*g.laneBytes()]
+	switch {
+	case in.op == "VMOVDQU8.Z":
+		g.VMOVDQU8_Z(m, a.low, v)
+	case a.mask != nil:
+		// Not in one instruction: there are emulators that let a masked
+		// VPMOVZX fault on lanes that it does not load.
+		narrow := as(r, a.lanes*size)
+		g.asm(fmt.Sprintf("VMOVDQU%d.Z", 8*size), m, a.mask, narrow)
+		if size < g.laneBytes() {
+			g.asm(extend, narrow, v)
+		}
+	case size == g.laneBytes():
+		g.loadBytes(m, r, a.lanes*size)
+	case a.lanes*g.laneBytes() >= 16:
+		g.asm(extend, m, v)
+	default:
+		g.loadBytes(m, r, a.lanes*size)
+		g.asm(extend, v, v)
+	}
+	return r
+}
+
+// loadBytes loads so many bytes, a power of two.
+func (g *amd64) loadBytes(m Mem, r reg.VecVirtual, count int) {
+	switch count {
+	case 1, 2:
+		word := g.GP32()
+		g.asm(map[int]string{1: "MOVBLZX", 2: "MOVWLZX"}[count], m, word)
+		g.VMOVD(word, r.AsX())
+	default:
+		g.asm(g.moves(count), m, as(r, count))
+	}
+}
+
+// storeBytes stores so many bytes, a power of two.
+func (g *amd64) storeBytes(r reg.VecVirtual, m Mem, count int) {
+	switch count {
+	case 1:
+		g.VPEXTRB(U8(0), r.AsX(), m)
+	case 2:
+		g.VPEXTRW(U8(0), r.AsX(), m)
+	default:
+		g.asm(g.moves(count), as(r, count), m)
+	}
+}
+
+// moves is the instruction that moves from 4 bytes up to a whole vector.
+func (g *amd64) moves(count int) string {
+	switch {
+	case count == 4:
+		return "VMOVD"
+	case count == 8:
+		return "VMOVQ"
+	case count == 64:
+		return "VMOVDQU64"
+	}
+	return "VMOVDQU"
+}
+
+// store stores words, each narrowed to size bytes.
+func (g *amd64) store(a access, r reg.VecVirtual, size int, stream bool) {
+	m := g.mem(a, "dst", size)
+	if stream {
+		g.VMOVNTDQ(g.part(a, r), m)
+		return
+	}
+	if size < g.laneBytes() {
+		r = g.narrow(a, r, size)
+	}
+	if a.mask != nil {
+		g.asm(fmt.Sprintf("VMOVDQU%d", 8*size), as(r, a.lanes*size), a.mask, m)
+		return
+	}
+	g.storeBytes(r, m, a.lanes*size)
+}
+
+// narrow returns the low size bytes of each lane, side by side.
+func (g *amd64) narrow(a access, r reg.VecVirtual, size int) reg.VecVirtual {
+	n := g.vector()
+	if g.wide() {
+		g.asm("VPMOV"+suffixes[8*g.laneBytes()]+suffixes[8*size], g.part(a, r), as(n, a.lanes*size))
+		return n
+	}
+	g.VPSHUFB(g.tables.narrow[[2]int{8 * g.laneBytes(), 8 * size}], g.part(a, r), g.part(a, n))
+	if a.lanes*g.laneBytes() == 32 {
+		high := g.XMM()
+		g.VEXTRACTI128(U8(1), n.AsY(), high)
+		g.VPOR(high, n.AsX(), n.AsX())
+	}
+	return n
+}
+
+// imm is an operand of an instruction that takes 8 or 32 bits, sign-extended.
+func imm(n int) Op {
+	if n < 128 {
+		return U8(n)
+	}
+	return U32(n)
+}
+
+// body emits the program for the lanes of one access and returns its result, in
+// out if that is not nil.
+func (g *amd64) body(p program, a access, out reg.VecVirtual) reg.VecVirtual {
+	values := map[*inst]reg.VecVirtual{}
+	value := func(in *inst) reg.VecVirtual {
+		if !in.each {
+			return g.uniform[in]
+		}
+		if values[in] == nil {
+			values[in] = g.load(a, in)
+		}
+		return values[in]
+	}
+	for _, in := range p {
+		if !in.each || loads(in) {
+			continue
+		}
+		var sources []Op
+		for i, arg := range in.args {
+			if i > 0 && i == len(in.args)-1 && g.folds(a, arg) {
+				sources = append(sources, g.mem(a, arg.name, g.sourceBytes(arg)))
+			} else {
+				sources = append(sources, g.part(a, value(arg)))
+			}
+		}
+		dst := g.vector()
+		if first := in.args[0]; overwrites(in) && first.each && first.uses == 1 {
+			dst = value(first)
+		} else if in == p.result() && out != nil {
+			dst = out
+		}
+		g.instruction(in, sources, g.part(a, dst))
+		values[in] = dst
+	}
+	return values[p.result()]
+}
+
+// loads reports whether an instruction only loads an operand.
+func loads(in *inst) bool {
+	return in.op == pseudoWord || in.op == pseudoCount || in.op == "VMOVDQU8.Z"
+}
+
+// folds reports whether an operand's only use can read it from memory. A vector
+// shorter than a register would read past its end.
+func (g *amd64) folds(a access, in *inst) bool {
+	_, bound := a.bound[in.name]
+	return (in.op == pseudoWord || in.op == pseudoCount) && g.sourceBytes(in) == g.laneBytes() &&
+		in.uses == 1 && a.mask == nil && a.lanes*g.laneBytes() >= 16 && !bound
+}
+
+// overwrites reports whether the instruction's first source is its destination.
+func overwrites(in *inst) bool { return strings.HasPrefix(in.op, "VPTERNLOG") }
+
+// instruction emits one instruction; sources are in the manual's order.
+func (g *amd64) instruction(in *inst, sources []Op, dst Op) {
+	switch {
+	case overwrites(in):
+		if sources[0] != dst {
+			g.VMOVDQA64(sources[0], dst)
+		}
+		g.asm(in.op, U8(in.imm), sources[2], sources[1], dst)
+	case strings.HasPrefix(in.op, "VPMOVM2"):
+		k := g.K()
+		lane := strings.TrimPrefix(in.op, "VPMOVM2")
+		g.asm("VPMOV"+lane+"2M", sources[0], k)
+		g.asm(in.op, k, dst)
+	default:
+		g.asm(in.op, sources[1], sources[0], dst)
+	}
+}
+
+// hoist emits what is the same in all lanes. argument broadcasts an argument.
+func (g *amd64) hoist(p program, argument func(in *inst, dst reg.VecVirtual)) {
+	for _, in := range p {
+		if in.each || g.uniform[in] != nil {
+			continue
+		}
+		r := g.vector()
+		g.uniform[in] = r
+		switch in.op {
+		case pseudoUniform, pseudoLeft, pseudoRight:
+			argument(in, r)
+		case pseudoConst:
+			g.constant(in.val, r)
+		default:
+			var sources []Op
+			for _, a := range in.args {
+				sources = append(sources, g.uniform[a])
+			}
+			g.instruction(in, sources, r)
+		}
+	}
+}
+
+func (g *amd64) broadcastArgument(in *inst, dst reg.VecVirtual) {
+	b, err := g.Param(in.name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.broadcastMemory(in, b.Addr, dst)
+}
+
+// broadcastMemory broadcasts 64 bits of memory, or what pseudoLeft or pseudoRight
+// makes of them.
+func (g *amd64) broadcastMemory(in *inst, m Mem, dst reg.VecVirtual) {
+	if in.op == pseudoUniform {
+		g.VPBROADCASTQ(m, dst)
+		return
+	}
+	count, zero := g.GP64(), g.GP64()
+	g.XORL(zero.As32(), zero.As32())
+	g.MOVQ(m, count)
+	if in.op == pseudoRight {
+		g.NEGQ(count)
+	} else {
+		g.TESTQ(count, count)
+	}
+	g.CMOVQLT(zero, count)
+	g.broadcast(count, 64, dst)
+}
+
+// argument loads an argument of 4 or 8 bytes.
+func (g *amd64) argument(name string) reg.GPVirtual {
+	b, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	r := g.GP64()
+	if b.Type.Kind() == types.Uint32 {
+		g.MOVL(b.Addr, r.As32())
+	} else {
+		g.MOVQ(b.Addr, r)
+	}
+	return r
+}
+
+// broadcast copies the low bits of a general register to lanes of that many.
+func (g *amd64) broadcast(r reg.GPVirtual, lane int, dst reg.VecVirtual) {
+	source := Op(r.As32())
+	if lane == 64 {
+		source = r.As64()
+	}
+	if !g.wide() {
+		g.asm(map[bool]string{true: "VMOVQ", false: "VMOVD"}[lane == 64], source, dst.AsX())
+		source = dst.AsX()
+	}
+	g.asm("VPBROADCAST"+suffixes[lane], source, dst)
+}
+
+// constant puts v in every lane.
+func (g *amd64) constant(v uint64, dst reg.VecVirtual) {
+	switch {
+	case v == 0 && g.wide():
+		g.VPXORD(dst, dst, dst)
+	case v == 0:
+		g.VPXOR(dst, dst, dst)
+	case v == ^uint64(0)>>(64-g.target.lane) && g.wide():
+		g.VPTERNLOGD(U8(0xff), dst, dst, dst)
+	case v == ^uint64(0)>>(64-g.target.lane):
+		g.VPCMPEQD(dst, dst, dst)
+	default:
+		r := g.GP64()
+		g.MOVL(U32(v), r.As32())
+		g.broadcast(r, g.target.lane, dst)
+	}
+}
+
+// label returns a name that no other label of the function has.
+func (g *amd64) label(name string) string {
+	g.labels++
+	return fmt.Sprintf("%s%d", name, g.labels)
+}
+
+// loop runs body over lanes at a time while at least that many are left.
+func (g *amd64) loop(name, comment string, lanes int, index, rest reg.Register, body func()) {
+	top, done := g.label(name), g.label(name+"Done")
+	g.SUBQ(imm(lanes), rest)
+	g.JB(LabelRef(done))
+	g.Comment(comment)
+	g.Label(top)
+	body()
+	g.ADDQ(imm(lanes), index)
+	g.SUBQ(imm(lanes), rest)
+	g.JAE(LabelRef(top))
+	g.Label(done)
+	g.ADDQ(imm(lanes), rest)
+}
+
+// vectors is the loop over whole vectors, count of them at a time.
+func (g *amd64) vectors(p program, count int, index, rest reg.Register, stream bool) {
+	name, comment := "vectors", fmt.Sprintf("%d vectors a turn.", count)
+	switch {
+	case stream:
+		name, comment = "stream", fmt.Sprintf("%d vectors a turn, stored past the cache.", count)
+	case count == 1:
+		name, comment = "vector", "One vector a turn."
+	}
+	g.loop(name, comment, count*g.vecLanes(), index, rest, func() {
+		for i := range count {
+			a := g.whole(index, i*g.vecLanes())
+			g.store(a, g.body(p, a, nil), g.dstBytes(), stream)
+		}
+	})
+}
+
+// streaming is code for where the argument stream asks for stores that bypass the
+// cache.
+func (g *amd64) streaming(code func()) {
+	done := g.label("cached")
+	flag := g.Load(g.Param("stream"), g.GP8())
+	g.TESTB(flag, flag)
+	g.JZ(LabelRef(done))
+	code()
+	g.Label(done)
+}
+
+// aligns reports whether dst can be aligned to vectors: where they are stored as
+// they are.
+func (g *amd64) aligns() bool { return g.dstBytes() == g.laneBytes() }
+
+// unaligned sets n to the number of lanes from an address up to the next that is
+// a multiple of a vector's size, as far as words of dst can be aligned.
+func (g *amd64) unaligned(address, n reg.Register) {
+	g.MOVQ(address, n)
+	g.NEGQ(n)
+	g.ANDQ(U8(g.vecBytes()-1), n)
+	if g.any() {
+		size := g.argument("size")
+		g.NEGQ(size)
+		g.ANDQ(size, n)
+	} else if shift := bits.TrailingZeros(uint(g.dstBytes())); shift > 0 {
+		g.SHRQ(U8(shift), n)
+	}
+}
+
+// slice512 is a slice kernel with masks: whole vectors, and at both ends of the
+// slice vectors that touch only the lanes that are there.
+func (g *amd64) slice512(p program) {
+	rest := g.argument("n")
+	index := g.GP64()
+	masked := func(n, at reg.Register) {
+		a := g.first(n, at, nil)
+		g.store(a, g.body(p, a, nil), g.dstBytes(), false)
+	}
+
+	g.CMPQ(rest, imm(g.vecLanes()))
+	g.JA(LabelRef("long"))
+	g.Comment("No more than one vector.")
+	masked(rest, nil)
+	g.ret()
+
+	g.Label("long")
+	g.XORL(index.As32(), index.As32())
+	if g.aligns() {
+		g.CMPQ(rest, imm(alignVectors*g.vecLanes()))
+		g.JB(LabelRef("cached"))
+		g.Comment("The lanes before the first that is aligned.")
+		head := g.GP64()
+		g.unaligned(g.pointers["dst"], head)
+		g.JZ(LabelRef("aligned"))
+		masked(head, nil)
+		g.ADDQ(head, index)
+		g.SUBQ(head, rest)
+		g.Label("aligned")
+		g.streaming(func() {
+			g.vectors(p, unroll, index, rest, true)
+			// These stores are weakly ordered.
+			g.SFENCE()
+		})
+		g.Label("cached")
+	}
+	g.vectors(p, unroll, index, rest, false)
+	g.vectors(p, 1, index, rest, false)
+	// Even an access to no lane can be slow, where it is to another page.
+	g.TESTQ(rest, rest)
+	g.JZ(LabelRef("return"))
+	g.Comment("The lanes after the last vector.")
+	masked(rest, index)
+	g.Label("return")
+	g.ret()
+}
+
+// slice256 is a slice kernel without masks. The vectors at the ends overlap
+// those of the loop: they are computed before anything is stored, so that dst
+// may be a source, and stored last.
+func (g *amd64) slice256(p program) {
+	n := g.argument("n")
+	g.CMPQ(n, imm(g.vecLanes()))
+	g.JB(LabelRef("short"))
+
+	last := g.GP64()
+	g.LEAQ(Mem{Base: n, Disp: -g.vecLanes()}, last)
+	end := g.whole(last, 0)
+	tail := g.body(p, end, nil)
+	index, rest := g.GP64(), g.GP64()
+	g.XORL(index.As32(), index.As32())
+	g.MOVQ(n, rest)
+	align := imm(alignVectors * g.vecLanes())
+	start := g.whole(nil, 0)
+	var head reg.VecVirtual
+	if g.aligns() {
+		g.CMPQ(n, align)
+		g.JB(LabelRef("cached"))
+		head = g.body(p, start, nil)
+		g.unaligned(g.pointers["dst"], index)
+		g.SUBQ(index, rest)
+		g.streaming(func() {
+			g.vectors(p, unroll, index, rest, true)
+			g.SFENCE()
+		})
+		g.Label("cached")
+	}
+	g.vectors(p, unroll, index, rest, false)
+	g.vectors(p, 1, index, rest, false)
+	if g.aligns() {
+		g.CMPQ(n, align)
+		g.JB(LabelRef("tail"))
+		g.Comment("The first vector, which was not aligned.")
+		g.store(start, head, g.dstBytes(), false)
+		g.Label("tail")
+	}
+	g.Comment("The last vector.")
+	g.store(end, tail, g.dstBytes(), false)
+	g.ret()
+
+	g.Label("short")
+	for lanes := g.vecLanes() / 2; lanes > 0; lanes /= 2 {
+		less := fmt.Sprintf("under%d", lanes)
+		g.CMPQ(n, imm(lanes))
+		g.JB(LabelRef(less))
+		start := access{lanes: lanes}
+		low := g.body(p, start, nil)
+		if lanes > 1 {
+			last := g.GP64()
+			g.LEAQ(Mem{Base: n, Disp: -lanes}, last)
+			end := access{lanes: lanes, at: last}
+			high := g.body(p, end, nil)
+			g.store(end, high, g.dstBytes(), false)
+		}
+		g.store(start, low, g.dstBytes(), false)
+		g.ret()
+		g.Label(less)
+	}
+	g.ret()
+}
+
+// masked512 is a masked kernel whose bits go to mask registers as they are.
+func (g *amd64) masked512(p program) {
+	rest, bits := g.argument("n"), g.pointers["active"]
+	index := g.GP64()
+	g.XORL(index.As32(), index.As32())
+	bytes := g.vecLanes() / 8
+	move := map[int]string{1: "B", 2: "W", 4: "D", 8: "Q"}[bytes]
+	vectors := func(name, comment string, count int) {
+		g.loop(name, comment, count*g.vecLanes(), index, rest, func() {
+			for i := range count {
+				a := g.whole(index, i*g.vecLanes())
+				r := g.body(p, a, nil)
+				a.mask = g.K()
+				g.asm("KMOV"+move, Mem{Base: bits, Disp: i * bytes}, a.mask)
+				g.store(a, r, g.dstBytes(), false)
+			}
+			g.ADDQ(U8(count*bytes), bits)
+		})
+	}
+	if count := min(unroll, 64/g.vecLanes()); count > 1 {
+		vectors("vectors", fmt.Sprintf("%d vectors a turn.", count), count)
+	}
+	vectors("vector", "One vector a turn.", 1)
+	g.TESTQ(rest, rest)
+	g.JZ(LabelRef("return"))
+	g.Comment("The lanes after the last vector.")
+	word := g.loadBits(bytes)
+	a := g.first(rest, index, word)
+	g.store(a, g.body(p, a, nil), g.dstBytes(), false)
+	g.Label("return")
+	g.ret()
+}
+
+// loadBits loads so many bytes of the mask, which are there even if there are
+// fewer lanes: the mask is whole words of 64 bits, or those lanes' at least.
+func (g *amd64) loadBits(bytes int) reg.GPVirtual {
+	word := g.GP64()
+	m := Mem{Base: g.pointers["active"]}
+	switch bytes {
+	case 1:
+		g.MOVBLZX(m, word.As32())
+	case 2:
+		g.MOVWLZX(m, word.As32())
+	case 4:
+		g.MOVL(m, word.As32())
+	case 8:
+		g.MOVQ(m, word)
+	}
+	return word
+}
+
+// masked256 is a masked kernel without masked stores that would be fast
+// everywhere: inactive lanes are stored as they were. The lanes after the last
+// vector are done in ever smaller parts of one.
+func (g *amd64) masked256(p program) {
+	rest, bits := g.argument("n"), g.pointers["active"]
+	index := g.GP64()
+	g.XORL(index.As32(), index.As32())
+	lanes := g.vecLanes()
+	expand := g.expander()
+	blended := func(a access, r reg.VecVirtual, active reg.VecVirtual) {
+		old := g.load(a, &inst{op: pseudoWord, name: "dst"})
+		g.blend(a, active, r, old)
+		g.store(a, old, g.dstBytes(), false)
+	}
+	vectors := func(name, comment string, count int) {
+		g.loop(name, comment, count*lanes, index, rest, func() {
+			for i := range count {
+				a := g.whole(index, i*lanes)
+				r := g.body(p, a, nil)
+				active := g.YMM()
+				g.asm("VPBROADCAST"+suffixes[max(lanes, 8)], Mem{Base: bits, Disp: i * lanes / 8}, active)
+				expand(active, i*lanes%8)
+				blended(a, r, active)
+			}
+			g.ADDQ(U8(count*lanes/8), bits)
+		})
+	}
+	// A turn takes whole bytes of the mask.
+	least := max(1, 8/lanes)
+	if count := min(unroll, 64/lanes); count > least {
+		vectors("vectors", fmt.Sprintf("%d vectors a turn.", count), count)
+	}
+	vectors("vector", "As few vectors as a byte of the mask is for.", least)
+	g.TESTQ(rest, rest)
+	g.JZ(LabelRef("return"))
+	g.Comment("The lanes after the last vector, of fewer than 64.")
+	word := g.loadBits(max(lanes/8, 1))
+	for count := least * lanes / 2; count > 0; count /= 2 {
+		none := fmt.Sprintf("no%d", count)
+		g.TESTQ(U32(count), rest)
+		g.JZ(LabelRef(none))
+		a := access{lanes: count, at: index}
+		r := g.body(p, a, nil)
+		active := g.YMM()
+		g.VMOVQ(word, active.AsX())
+		g.asm("VPBROADCAST"+suffixes[max(lanes, 8)], active.AsX(), active)
+		expand(active, 0)
+		blended(a, r, active)
+		g.SHRQ(U8(count), word)
+		g.ADDQ(U8(count), index)
+		g.Label(none)
+	}
+	g.Label("return")
+	g.ret()
+}
+
+// expander loads the tables that make lanes of the bits of a mask. What it returns
+// does so, in a vector of those bits over and over: the lanes' sign says whether
+// they are active (all of their bits, where they have 8 or 16); from is the bit of
+// the first lane, of a byte's.
+func (g *amd64) expander() func(active reg.VecVirtual, from int) {
+	table := func(m Mem) reg.VecVirtual {
+		r := g.YMM()
+		g.VMOVDQU(m, r)
+		return r
+	}
+	lane := 8 * g.laneBytes()
+	if lane >= 32 {
+		counts := map[int]reg.VecVirtual{}
+		for from := 0; from < 8; from += g.vecLanes() {
+			counts[from] = table(g.toSign[lane].Offset(from * lane / 8))
+		}
+		return func(active reg.VecVirtual, from int) {
+			g.asm("VPSLLV"+suffixes[lane], counts[from], active, active)
+		}
+	}
+	bit := table(g.laneBit[lane])
+	var spread reg.VecVirtual
+	if lane == 8 {
+		spread = table(g.spread)
+	}
+	return func(active reg.VecVirtual, from int) {
+		if lane == 8 {
+			g.VPSHUFB(spread, active, active)
+		}
+		g.VPAND(bit, active, active)
+		g.asm("VPCMPEQ"+suffixes[lane], bit, active, active)
+	}
+}
+
+// blend puts words into the active lanes of old.
+func (g *amd64) blend(a access, active, words, old reg.VecVirtual) {
+	mnemonic := map[int]string{8: "VPBLENDVB", 16: "VPBLENDVB", 32: "VBLENDVPS", 64: "VBLENDVPD"}[8*g.laneBytes()]
+	g.asm(mnemonic, g.part(a, active), g.part(a, words), g.part(a, old), g.part(a, old))
+}
+
+// warp is a warp kernel: all results are there before the first is stored. In
+// inactive lanes they are what dst holds.
+func (g *amd64) warp(p program) {
+	active := g.argument("active")
+	all := g.vector()
+	if g.wide() {
+		g.NOTL(active.As32())
+	} else {
+		g.broadcast(active, g.target.lane, all)
+	}
+	var results []reg.VecVirtual
+	for lane := 0; lane < 32; lane += g.vecLanes() {
+		a := g.whole(nil, lane)
+		r := g.body(p, a, nil)
+		old := g.mem(a, "dst", g.dstBytes())
+		if g.wide() {
+			inactive := g.K()
+			g.KMOVW(active.As32(), inactive)
+			g.asm(fmt.Sprintf("VMOVDQU%d", g.target.lane), old, inactive, r)
+			if lane+g.vecLanes() < 32 {
+				g.SHRL(U8(g.vecLanes()), active.As32())
+			}
+		} else {
+			sign, kept := g.YMM(), g.YMM()
+			g.asm("VPSLLV"+suffixes[g.target.lane], g.toSign[g.target.lane].Offset(lane*g.laneBytes()), all, sign)
+			g.VMOVDQU(old, kept)
+			g.blend(a, sign, r, kept)
+			r = kept
+		}
+		results = append(results, r)
+	}
+	for i, r := range results {
+		g.store(g.whole(nil, i*g.vecLanes()), r, g.dstBytes(), false)
+	}
+	g.ret()
+}
+
+// pack is a pack kernel: a tile of words stays in registers while a loop runs
+// over the parts that the columns add. Without masks the last vector overlaps
+// those of the loop: it is computed before anything is stored, so that dst may be
+// a column, and stored last.
+func (g *amd64) pack() {
+	index, hi := g.argument("lo"), g.argument("hi")
+	rest := g.GP64()
+	g.MOVQ(hi, rest)
+	g.SUBQ(index, rest)
+	lanes := g.vecLanes()
+
+	var tail []reg.VecVirtual
+	last := g.GP64()
+	if g.wide() {
+		g.streaming(func() {
+			g.Comment("The lanes before the first that is aligned.")
+			head := g.GP64()
+			g.LEAQ(Mem{Base: g.pointers["dst"], Index: index, Scale: uint8(g.laneBytes())}, head)
+			g.unaligned(head, head)
+			g.JZ(LabelRef("aligned"))
+			g.CMPQ(rest, imm(lanes))
+			g.JB(LabelRef("aligned"))
+			a := g.first(head, index, nil)
+			g.store(a, g.tileWords(1, a)[0], g.laneBytes(), false)
+			g.ADDQ(head, index)
+			g.SUBQ(head, rest)
+			g.Label("aligned")
+		})
+	} else {
+		g.TESTQ(U32(lanes-1), rest)
+		g.JZ(LabelRef("whole"))
+		g.Comment("The last vector.")
+		g.LEAQ(Mem{Base: hi, Disp: -lanes}, last)
+		tail = g.tileWords(1, g.whole(last, 0))
+		g.Label("whole")
+	}
+	for _, count := range g.tiles() {
+		g.loop("tile", fmt.Sprintf("Vectors at a time: %d.", count), count*lanes, index, rest, func() {
+			a := g.whole(index, 0)
+			g.storeTile(a, g.tileWords(count, a), true)
+		})
+	}
+	g.TESTQ(rest, rest)
+	g.JZ(LabelRef("done"))
+	if g.wide() {
+		g.Comment("The lanes after the last vector.")
+		a := g.first(rest, index, nil)
+		g.storeTile(a, g.tileWords(1, a), false)
+	} else {
+		g.storeTile(g.whole(last, 0), tail, false)
+	}
+	g.Label("done")
+	if g.wide() {
+		g.streaming(func() { g.SFENCE() })
+	}
+	g.ret()
+}
+
+// tiles are the vectors that pack holds in registers at a time, from the most
+// that pay on down.
+func (g *amd64) tiles() []int {
+	if g.wide() {
+		return []int{4, 1}
+	}
+	return []int{8, 4, 1}
+}
+
+// tileWords builds count vectors of words.
+func (g *amd64) tileWords(count int, a access) []reg.VecVirtual {
+	words := make([]reg.VecVirtual, count)
+	for i := range words {
+		words[i] = g.vector()
+	}
+	each := func(f func(a access, r reg.VecVirtual)) {
+		for i, r := range words {
+			a := a
+			a.more = i * g.vecLanes()
+			f(a, r)
+		}
+	}
+	g.startTile(each)
+
+	name := g.label("part")
+	packed, next := name+"Last", name+"Added"
+	parts, left, kind := g.GP64(), g.GP64(), g.GP64()
+	g.MOVQ(g.pointers["parts"], parts)
+	argument := g.argument("k")
+	g.MOVQ(argument, left)
+	g.TESTQ(left, left)
+	g.JZ(LabelRef(packed))
+	g.Comment("One part a turn, by its kind.")
+	g.Label(name)
+	data := g.GP64()
+	g.pointers["src"] = data
+	g.MOVQ(Mem{Base: parts, Disp: partData}, data)
+	g.MOVQ(Mem{Base: parts, Disp: partKind}, kind)
+	g.eachKind(func(k int, formula func(target) *node) {
+		other := fmt.Sprintf("%sNot%d", name, k)
+		g.CMPQ(kind, imm(k))
+		g.JNE(LabelRef(other))
+		p := lower(formula(g.target), g.target)
+		g.hoist(p, func(in *inst, dst reg.VecVirtual) {
+			g.broadcastMemory(in, Mem{Base: parts, Disp: map[string]int{"shift": partShift, "mask": partMask}[in.name]}, dst)
+		})
+		each(func(a access, r reg.VecVirtual) {
+			a.bound = map[string]reg.VecVirtual{"dst": r}
+			g.body(p, a, r)
+		})
+		g.JMP(LabelRef(next))
+		g.Label(other)
+	})
+	g.Label(next)
+	g.ADDQ(U8(partSize), parts)
+	g.DECQ(left)
+	g.JNZ(LabelRef(name))
+	g.Label(packed)
+	return words
+}
+
+// eachKind calls f for every kind of a part, with the target and the sign of its
+// column.
+func (g *amd64) eachKind(f func(kind int, formula func(target) *node)) {
+	saved, kernelSaved := g.target, g.kernel
+	for _, sign := range []int{0, partSign} {
+		for size := g.laneBytes(); size > 0; size /= 2 {
+			g.target.word = 8 * size
+			kind, formula := bits.TrailingZeros(uint(size))|sign, packFormula
+			if sign != 0 {
+				g.kernel.signed, formula = signed, packSignFormula
+			}
+			f(kind, formula)
+			g.target, g.kernel = saved, kernelSaved
+		}
+	}
+}
+
+// startTile sets words to what they are before any part is added.
+func (g *amd64) startTile(each func(func(access, reg.VecVirtual))) {
+	zero, start := g.label("zero"), g.label("start")
+	g.TESTQ(g.pointers["base"], g.pointers["base"])
+	g.JZ(LabelRef(zero))
+	uniform := func(name string) reg.VecVirtual {
+		r := g.vector()
+		g.broadcastArgument(&inst{op: pseudoUniform, name: name}, r)
+		return r
+	}
+	and, or := "VPAND", "VPOR"
+	if g.wide() {
+		and, or = "VPANDQ", "VPORQ"
+	}
+	keep := uniform("keep")
+	saved := g.target
+	g.eachSize(func(size int) {
+		g.target.word = 8 * size
+		each(func(a access, r reg.VecVirtual) {
+			g.asm(and, keep, g.load(a, &inst{op: pseudoWord, name: "base"}), r)
+		})
+		g.target = saved
+	})
+	value := uniform("value")
+	each(func(_ access, r reg.VecVirtual) { g.asm(or, value, r, r) })
+	g.JMP(LabelRef(start))
+	g.Label(zero)
+	each(func(_ access, r reg.VecVirtual) { g.broadcastArgument(&inst{op: pseudoUniform, name: "value"}, r) })
+	g.Label(start)
+}
+
+// eachSize runs the code for the size that words have in dst.
+func (g *amd64) eachSize(code func(size int)) {
+	b, err := g.Param("size").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	done := g.label("sized")
+	for size := g.laneBytes(); size > 0; size /= 2 {
+		other := fmt.Sprintf("%sNot%d", done, size)
+		if size > 1 {
+			g.CMPQ(b.Addr, imm(size))
+			g.JNE(LabelRef(other))
+		}
+		code(size)
+		if size > 1 {
+			g.JMP(LabelRef(done))
+			g.Label(other)
+		}
+	}
+	g.Label(done)
+}
+
+// storeTile stores words; where dst is aligned, past the cache if the argument
+// stream says so.
+func (g *amd64) storeTile(a access, words []reg.VecVirtual, aligned bool) {
+	store := func(size int, stream bool) {
+		for i, r := range words {
+			a := a
+			a.more = i * g.vecLanes()
+			g.store(a, r, size, stream)
+		}
+	}
+	stored := g.label("stored")
+	if aligned && g.wide() {
+		g.streaming(func() {
+			store(g.laneBytes(), true)
+			g.JMP(LabelRef(stored))
+		})
+	}
+	g.eachSize(func(size int) { store(size, false) })
+	g.Label(stored)
+}

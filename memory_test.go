@@ -1,0 +1,388 @@
+package bfi
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// A kernel is one way in which this process can run every function. Adding one
+// here adds it to every test and benchmark.
+type kernel struct {
+	level  level
+	stream bool // whether stores bypass the cache at any length, or at none
+}
+
+var kernels = onThisMachine(
+	kernel{levelGeneric, false},
+	kernel{levelNEON, false},
+	kernel{levelAVX2, false},
+	kernel{levelAVX2, true},
+	kernel{levelAVX512, false},
+	kernel{levelAVX512, true},
+)
+
+// onThisMachine picks those that can run here. BFI_TEST_ONLY names the one to
+// test where it is not worth it to test others: in an emulator.
+func onThisMachine(all ...kernel) []kernel {
+	only := os.Getenv("BFI_TEST_ONLY")
+	return slices.DeleteFunc(all, func(k kernel) bool {
+		return !slices.Contains(supported(), k.level) || only != "" && k.level.String() != only
+	})
+}
+
+func (k kernel) String() string {
+	if k.stream {
+		return k.level.String() + "-stream"
+	}
+	return k.level.String()
+}
+
+// onEveryKernel calls f once with each kernel as what the process runs.
+func onEveryKernel(f func(kernel)) {
+	defer func(l level, b uintptr) { current, streamBytes = l, b }(current, streamBytes)
+	for _, k := range kernels {
+		current, streamBytes = k.level, math.MaxInt
+		if k.stream {
+			streamBytes = 0
+		}
+		f(k)
+	}
+}
+
+// run calls the entry on the current kernel. Where stores are to bypass the cache
+// and the entry has them do so only in calls of more than one piece, it calls the
+// entry's kernel.
+func (e *entry) run(k kernel, a *args) {
+	dst := uintptr(a.at(0))
+	if !k.stream || e.stream == nil || len(a.ops[0]) > pieceBytes || dst%uintptr(e.size) != 0 {
+		e.call(a)
+		return
+	}
+	for op := range a.ops[1:] {
+		if uintptr(a.at(1+op)) == dst {
+			e.call(a)
+			return
+		}
+	}
+	e.stream(a)
+}
+
+// streams reports whether the entry has stores that bypass the cache.
+func (e *entry) streams() bool { return !e.warp && !e.masked() }
+
+// masked reports whether the entry has a mask: its last operand.
+func (e *entry) masked() bool { return e.ops[len(e.ops)-1].kind == maskKind }
+
+// lengths are the numbers of lanes up to most that the entry takes.
+func (e *entry) lengths(most int) []int {
+	if e.warp {
+		return []int{WarpSize}
+	}
+	list := make([]int, most+1)
+	for n := range list {
+		list[n] = n
+	}
+	return list
+}
+
+// largest is the size of the entry's largest element, without the mask's.
+func (e *entry) largest() int {
+	size := e.size
+	for _, o := range e.ops {
+		if o.kind != maskKind {
+			size = max(size, o.size)
+		}
+	}
+	return size
+}
+
+// A sharing says for each operand in whose memory it lies.
+type sharing []int
+
+// apart has every operand in memory of its own.
+func (e *entry) apart() sharing {
+	share := make(sharing, len(e.ops))
+	for op := range share {
+		share[op] = op
+	}
+	return share
+}
+
+// mayShare reports whether two operands may be the same slice.
+func (e *entry) mayShare(a, b int) bool {
+	return e.ops[a].size == e.ops[b].size && e.ops[a].kind != maskKind && e.ops[b].kind != maskKind
+}
+
+// inPlace are all the ways in which one output lies in the memory of one input.
+func (e *entry) inPlace() []sharing {
+	var list []sharing
+	for out := range e.outs {
+		for in := e.outs; in < len(e.ops); in++ {
+			if e.mayShare(out, in) {
+				share := e.apart()
+				share[out] = in
+				list = append(list, share)
+			}
+		}
+	}
+	return list
+}
+
+// everySharing is apart and in place.
+func (e *entry) everySharing() []sharing { return append(e.inPlace(), e.apart()) }
+
+// anySharing picks one of the ways in which operands may share memory.
+func (e *entry) anySharing(r *rand.Rand) sharing {
+	share := e.apart()
+	for in := e.outs + 1; in < len(e.ops); in++ {
+		if other := e.outs + r.IntN(in-e.outs); r.IntN(4) == 0 && e.mayShare(in, other) {
+			share[in] = share[other]
+		}
+	}
+	if r.IntN(2) == 0 || e.outs == 0 || e.outs == len(e.ops) {
+		return share
+	}
+	out, in := r.IntN(e.outs), e.outs+r.IntN(len(e.ops)-e.outs)
+	if e.mayShare(out, in) {
+		share[out] = share[in]
+	}
+	return share
+}
+
+// A sample is the values of a call's operands, and the right answer.
+type sample struct {
+	args
+	lanes int
+	share sharing
+	want  [][]byte // one an output
+}
+
+// sample makes up operands for so many lanes.
+func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
+	s := &sample{lanes: lanes, share: share}
+	s.active = [...]uint32{0, 1 << r.IntN(32), 0x55555555, 0xffffffff, r.Uint32(), r.Uint32()}[r.IntN(6)]
+	narrow := e.fields > 2 && r.IntN(2) == 0
+	for range e.fields {
+		pos, width := anyField(r, 8*e.size)
+		if narrow {
+			// So that the fields of many columns do not all hide each other.
+			width %= uint32(8*e.size/e.fields + 2)
+		}
+		from := [...]uint32{0, 0, r.Uint32N(70), r.Uint32()}[r.IntN(4)]
+		s.pos, s.width, s.from, s.value = append(s.pos, pos), append(s.width, width), append(s.from, from), append(s.value, r.Uint64())
+	}
+	for _, o := range e.ops {
+		b := make([]byte, o.bytes(lanes))
+		for i := range len(b) / o.size {
+			switch pos, width := anyField(r, 8*e.size); o.kind {
+			case posKind:
+				store(b, o.size, i, uint64(pos))
+			case widthKind:
+				store(b, o.size, i, uint64(width))
+			case maskKind:
+				// Kernels may have ways of their own for all and for none.
+				store(b, o.size, i, [...]uint64{0, ^uint64(0), r.Uint64(), r.Uint64(), 1 << r.IntN(64)}[r.IntN(5)])
+			default:
+				store(b, o.size, i, r.Uint64())
+			}
+		}
+		s.ops = append(s.ops, b)
+	}
+	for op := range s.ops {
+		s.ops[op] = s.ops[share[op]]
+	}
+	e.answer(s)
+	return s
+}
+
+// answer asks the oracle.
+func (e *entry) answer(s *sample) {
+	if s.want == nil {
+		s.want = make([][]byte, e.outs)
+	}
+	for out := range s.want {
+		if size := s.lanes * e.ops[out].size; len(s.want[out]) != size {
+			s.want[out] = make([]byte, size)
+		}
+		for i := range s.lanes {
+			store(s.want[out], e.ops[out].size, i, e.want(&s.args, out, i))
+		}
+	}
+}
+
+// anyField is mostly a field that lies in the word, and often one of which the
+// high bits are not 0.
+func anyField(r *rand.Rand, bits int) (pos, width uint32) {
+	v := r.Uint64()
+	pos, width = uint32(v)%uint32(bits), 1+uint32(v>>8)%uint32(bits)
+	if v>>16&7 == 0 {
+		pos = uint32(v >> 20 & 0xff)
+	}
+	if v>>19&7 == 0 {
+		width = uint32(v >> 28 & 0xff)
+	}
+	if v>>36&1 == 0 {
+		pos |= uint32(v>>40) << 8
+		width |= uint32(v>>37) << 8
+	}
+	return pos, width
+}
+
+// A memory holds the operands of a call, each in a segment of its own together
+// with what lies around it.
+type memory struct {
+	live          [][]byte
+	before, after [][]byte // what is in it before a call and should be after it
+
+	// Of the call being verified; kept because there are millions.
+	ops    [][]byte
+	lo, hi []int    // the bytes of each segment that are looked at
+	want   [][]byte // what should be in each segment
+	short  bool     // leave out kernels that only stream what is longer
+}
+
+func newMemory(segments [][]byte) *memory {
+	m := &memory{live: segments}
+	r := rand.NewChaCha8([32]byte{1})
+	for _, s := range segments {
+		noise := make([]byte, len(s))
+		r.Read(noise)
+		m.before = append(m.before, noise)
+		m.after = append(m.after, make([]byte, len(s)))
+	}
+	return m
+}
+
+// line is the alignment of segments.
+const line = 64
+
+// heap returns segments in ordinary memory, enough for so many operands of so
+// many bytes at offsets up to two lines.
+func heap(count, size int) *memory {
+	size = (size + 4*line) &^ (line - 1)
+	buf := make([]byte, count*size+line)
+	buf = buf[-uintptr(unsafe.Pointer(&buf[0]))%line:]
+	var list [][]byte
+	for range count {
+		list = append(list, buf[:size:size])
+		buf = buf[size:]
+	}
+	return newMemory(list)
+}
+
+// mostOps is the number of operands of the entry that has the most.
+var mostOps = len(slices.MaxFunc(entries, func(a, b entry) int { return len(a.ops) - len(b.ops) }).ops)
+
+// heap returns segments for so many lanes of the entry.
+func (e *entry) heap(lanes int) *memory { return heap(len(e.ops), e.largest()*lanes) }
+
+// atLines are offsets at which every operand starts a cache line.
+func (e *entry) atLines() []int { return slices.Repeat([]int{line}, len(e.ops)) }
+
+// anyOffsets are offsets in a cache line at which elements are aligned.
+func (e *entry) anyOffsets(r *rand.Rand) []int {
+	offset := make([]int, len(e.ops))
+	for op, o := range e.ops {
+		offset[op] = line + o.size*r.IntN(line/o.size)
+	}
+	return offset
+}
+
+// repeat fills b with copies of lanes.
+func repeat(b, lanes []byte) {
+	for len(b) > 0 && len(lanes) > 0 {
+		b = b[copy(b, lanes):]
+	}
+}
+
+// repeatMask fills b with copies of a mask of so many lanes, the bits past the
+// last of n too.
+func repeatMask(b, mask []byte, size, lanes, n int) {
+	if n <= lanes {
+		copy(b, mask)
+		return
+	}
+	lane := 0
+	for i := range len(b) / size {
+		var v uint64
+		for bit := range 8 * size {
+			if isActive(mask, size, lane) {
+				v |= 1 << bit
+			}
+			if lane++; lane == lanes {
+				lane = 0
+			}
+		}
+		store(b, size, i, v)
+	}
+}
+
+// verify calls e on every kernel with n lanes of a sample, over and over if it
+// has less, each operand so many bytes into its segment. It insists that the
+// outputs are right and that nothing else has changed.
+func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) {
+	t.Helper()
+	a := s.args
+	a.ops = slices.Grow(m.ops[:0], len(s.ops))[:len(s.ops)]
+	m.ops, m.lo, m.hi, m.want = a.ops, m.lo[:0], m.hi[:0], m.want[:0]
+	for op, root := range s.share {
+		o := e.ops[op]
+		lo, hi := offset[root], offset[root]+o.bytes(n)
+		a.ops[op] = m.live[root][lo:hi:hi]
+		from, to := 0, 0
+		if op == root {
+			if o.kind == maskKind {
+				repeatMask(m.before[op][lo:hi], s.ops[op], o.size, s.lanes, n)
+			} else {
+				repeat(m.before[op][lo:hi], s.ops[op])
+			}
+			from, to = max(lo-line, 0), min(hi+line, len(m.live[op]))
+		}
+		m.lo, m.hi, m.want = append(m.lo, from), append(m.hi, to), append(m.want, m.before[op])
+	}
+	for out := range e.outs {
+		root := s.share[out]
+		lo, hi := offset[root], offset[root]+n*e.ops[out].size
+		copy(m.after[root][m.lo[root]:m.hi[root]], m.before[root][m.lo[root]:])
+		repeat(m.after[root][lo:hi], s.want[out])
+		m.want[root] = m.after[root]
+	}
+	onEveryKernel(func(k kernel) {
+		if k.stream && (m.short || !e.streams()) {
+			return
+		}
+		for i, from := range m.lo {
+			copy(m.live[i][from:m.hi[i]], m.before[i][from:])
+		}
+		e.run(k, &a)
+		for i, from := range m.lo {
+			if have, want := m.live[i][from:m.hi[i]], m.want[i][from:m.hi[i]]; !bytes.Equal(have, want) {
+				t.Helper()
+				t.Fatalf("%s on %s: %d lanes at offsets %v, sharing %v, pos %v, width %v, from %v, active %#x:\n%s",
+					e.name, k, n, offset, s.share, s.pos, s.width, s.from, s.active,
+					e.difference(i, have, want, offset[i]-from, n))
+			}
+		}
+	})
+}
+
+// difference tells where an operand's memory is not what it should be.
+func (e *entry) difference(op int, have, want []byte, offset, n int) string {
+	i := 0
+	for have[i] == want[i] {
+		i++
+	}
+	o := e.ops[op]
+	if i < offset || i >= offset+o.bytes(n) {
+		return fmt.Sprintf("wrote outside %s: byte %d from its start, %d from its end", o.name, i-offset, i-offset-o.bytes(n))
+	}
+	at := (i - offset) / o.size
+	b := offset + at*o.size
+	return fmt.Sprintf("%s[%d] is %x, want %x (bytes in memory)", o.name, at, have[b:b+o.size], want[b:b+o.size])
+}

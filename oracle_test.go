@@ -1,0 +1,640 @@
+package bfi
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// The oracle: the definitions of the instructions, bit by bit, for words of any
+// width. Everything is compared with these, and nothing only with another kernel.
+
+// oracleBFI is the loop by which the PTX ISA defines bfi.
+func oracleBFI(bits int, a, b uint64, c, d uint32) uint64 {
+	pos, length, msb := int(c&0xff), int(d&0xff), bits-1
+	f := b
+	for i := 0; i < length && pos+i <= msb; i++ {
+		f &^= 1 << (pos + i)
+		f |= (a >> i & 1) << (pos + i)
+	}
+	return f
+}
+
+// oracleBFE is the loop by which the PTX ISA defines bfe.
+func oracleBFE(bits int, signed bool, a uint64, b, c uint32) uint64 {
+	pos, length, msb := int(b&0xff), int(c&0xff), bits-1
+	sbit := uint64(0)
+	if signed && length != 0 {
+		sbit = a >> min(pos+length-1, msb) & 1
+	}
+	d := uint64(0)
+	for i := 0; i <= msb; i++ {
+		bit := sbit
+		if i < length && pos+i <= msb {
+			bit = a >> (pos + i) & 1
+		}
+		d |= bit << i
+	}
+	return d
+}
+
+// oracleSelect is AMD's definition of v_bfi_b32.
+func oracleSelect(s0, s1, s2 uint64) uint64 { return s0&s1 | ^s0&s2 }
+
+// oracleMoved is an integer of so many bits as Go converts it to one without end,
+// by its sign, moved right by so many bits, or left where by is negative.
+func oracleMoved(bits int, signed bool, x uint64, by int64) uint64 {
+	var f uint64
+	for i := int64(0); i < 64; i++ {
+		at := i + by
+		switch {
+		case at < 0:
+			continue
+		case at >= int64(bits) && signed:
+			at = int64(bits) - 1
+		case at >= int64(bits):
+			continue
+		}
+		f |= (x >> at & 1) << i
+	}
+	return f
+}
+
+// A kind is what the elements of an operand are.
+type kind int
+
+const (
+	wordKind kind = iota
+	posKind
+	widthKind
+	maskKind // a bit a lane
+)
+
+// An op is an operand that has lanes.
+type op struct {
+	name string
+	size int // of an element in bytes
+	kind kind
+}
+
+// bytes is how long n lanes are.
+func (o op) bytes(n int) int {
+	if o.kind == maskKind {
+		return (n + 8*o.size - 1) / (8 * o.size) * o.size
+	}
+	return n * o.size
+}
+
+// opsOf are operands of words, but for those that are called pos and width.
+func opsOf(size int, names ...string) []op {
+	var list []op
+	for _, name := range names {
+		switch name {
+		case "pos":
+			list = append(list, op{name, 4, posKind})
+		case "width":
+			list = append(list, op{name, 4, widthKind})
+		default:
+			list = append(list, op{name, size, wordKind})
+		}
+	}
+	return list
+}
+
+// An entry is a function of the package for one type, as the tests see it: what
+// it is given, how it is called, and what is right. Adding one here adds it to
+// every test.
+type entry struct {
+	fn     string // the function's name
+	name   string // tells entries apart
+	size   int    // of a word in bytes
+	signed bool
+	ops    []op // those written, then those read
+	outs   int  // how many of them are written
+	fields int  // how many fields it is given that are the same for all lanes
+	pack   []fieldKind
+	warp   bool // whether it takes one warp
+
+	call   func(*args)
+	stream func(*args) // its kernel alone, on at most one piece, with stores that bypass the cache
+	want   func(a *args, out, lane int) uint64
+	stack  func() // a call whose operands are arrays on the caller's stack
+}
+
+// args are the operands of one call.
+type args struct {
+	ops              [][]byte // in the order of the entry's
+	pos, width, from []uint32 // one a field
+	value            []uint64 // of constants, one a field
+	active           uint32   // of a warp
+	fields           []Field  // what they make, if that has been prepared
+}
+
+func (a *args) at(op int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(a.ops[op])) }
+
+// load is an element of memory in the machine's byte order.
+func load(b []byte, size, i int) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[i])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b[2*i:]))
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(b[4*i:]))
+	}
+	return binary.NativeEndian.Uint64(b[8*i:])
+}
+
+func store(b []byte, size, i int, v uint64) {
+	switch size {
+	case 1:
+		b[i] = byte(v)
+	case 2:
+		binary.NativeEndian.PutUint16(b[2*i:], uint16(v))
+	case 4:
+		binary.NativeEndian.PutUint32(b[4*i:], uint32(v))
+	default:
+		binary.NativeEndian.PutUint64(b[8*i:], v)
+	}
+}
+
+// isActive is a lane's bit of a mask.
+func isActive(b []byte, size, lane int) bool {
+	return load(b, size, lane/(8*size))>>(lane%(8*size))&1 != 0
+}
+
+// words is memory as elements.
+func words[T any](b []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
+}
+
+// warpOf is memory as the lanes of a warp.
+func warpOf[T Word](b []byte) *[WarpSize]T {
+	return (*[WarpSize]T)(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+// onStack are operands that a caller has on its stack.
+type onStack[T Word] struct {
+	a, b, c, d [WarpSize]T
+	pos, width [WarpSize]uint32
+}
+
+// Types made from others, which share their kernels.
+type (
+	gray     uint8
+	audio    int16
+	pixel    uint32
+	tick     int64
+	execMask uint64
+)
+
+var (
+	entries = slices.Concat(
+		entriesOf[uint8](), entriesOf[int8](), entriesOf[uint16](), entriesOf[int16](),
+		entriesOf[uint32](), entriesOf[int32](), entriesOf[uint64](), entriesOf[int64](),
+		// Every width of word with every width of mask; by the masks in turns,
+		// either sign.
+		maskedOf[uint8, uint8](), maskedOf[int8, uint16](), maskedOf[uint8, uint32](), maskedOf[int8, uint64](),
+		maskedOf[int16, uint8](), maskedOf[uint16, uint16](), maskedOf[int16, uint32](), maskedOf[uint16, uint64](),
+		maskedOf[uint32, uint8](), maskedOf[int32, uint16](), maskedOf[int32, uint32](), maskedOf[uint32, uint64](),
+		maskedOf[int64, uint8](), maskedOf[uint64, uint16](), maskedOf[uint64, uint32](), maskedOf[int64, uint64](),
+		columnsOf[uint8](), columnsOf[int8](), columnsOf[uint16](), columnsOf[int16](),
+		columnsOf[uint32](), columnsOf[int32](), columnsOf[uint64](), columnsOf[int64](),
+		warpsOf[uint32](), warpsOf[int32](), warpsOf[uint64](), warpsOf[int64](),
+	)
+	otherEntries = slices.Concat(
+		entriesOf[gray](), entriesOf[audio](), entriesOf[pixel](), entriesOf[tick](),
+		entriesOf[int](), entriesOf[uint](), entriesOf[uintptr](),
+		maskedOf[pixel, execMask](), maskedOf[uintptr, execMask](),
+		columnsOf[gray](), columnsOf[pixel](), columnsOf[int](),
+		warpsOf[pixel](), warpsOf[tick](), warpsOf[int](), warpsOf[uintptr](),
+	)
+)
+
+// entriesOf are the functions of slices.
+func entriesOf[T Word]() []entry {
+	size, signed := int(unsafe.Sizeof(T(0))), ^T(0) < 0
+	bits := 8 * size
+	word := func(a *args, op, i int) uint64 { return load(a.ops[op], size, i) }
+	count := func(a *args, op, i int) uint32 { return uint32(load(a.ops[op], 4, i)) }
+	n := func(a *args) int { return len(a.ops[0]) / size }
+	return named[T](
+		entry{
+			fn: "Insert", ops: opsOf(size, "dst", "src", "base"), fields: 1,
+			call: func(a *args) {
+				Insert(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), a.pos[0], a.width[0])
+			},
+			stream: func(a *args) {
+				insert(a.at(0), a.at(1), a.at(2), n(a), a.pos[0]&0xff, fieldMask[T](a.pos[0], a.width[0]), true)
+			},
+			want: func(a *args, _, i int) uint64 {
+				return oracleBFI(bits, word(a, 1, i), word(a, 2, i), a.pos[0], a.width[0])
+			},
+			stack: func() { var s onStack[T]; Insert(s.a[:], s.b[:], s.c[:], 3, 7) },
+		},
+		entry{
+			fn: "InsertEach", ops: opsOf(size, "dst", "src", "base", "pos", "width"),
+			call: func(a *args) {
+				InsertEach(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint32](a.ops[3]), words[uint32](a.ops[4]))
+			},
+			stream: func(a *args) {
+				insertEach[T](a.at(0), a.at(1), a.at(2), a.at(3), a.at(4), n(a), true)
+			},
+			want: func(a *args, _, i int) uint64 {
+				return oracleBFI(bits, word(a, 1, i), word(a, 2, i), count(a, 3, i), count(a, 4, i))
+			},
+			stack: func() { var s onStack[T]; InsertEach(s.a[:], s.b[:], s.c[:], s.pos[:], s.width[:]) },
+		},
+		entry{
+			fn: "Fill", ops: opsOf(size, "dst", "base"), fields: 1,
+			call: func(a *args) {
+				Fill(words[T](a.ops[0]), T(a.value[0]), words[T](a.ops[1]), a.pos[0], a.width[0])
+			},
+			stream: func(a *args) {
+				fill(a.at(0), a.at(1), n(a), Bfi(T(a.value[0]), 0, a.pos[0], a.width[0]), fieldMask[T](a.pos[0], a.width[0]), true)
+			},
+			want: func(a *args, _, i int) uint64 {
+				return oracleBFI(bits, a.value[0], word(a, 1, i), a.pos[0], a.width[0])
+			},
+			stack: func() { var s onStack[T]; Fill(s.a[:], 5, s.b[:], 3, 7) },
+		},
+		entry{
+			fn: "Select", ops: opsOf(size, "dst", "mask", "src", "base"),
+			call: func(a *args) {
+				Select(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[T](a.ops[3]))
+			},
+			stream: func(a *args) {
+				selectBits[T](a.at(0), a.at(1), a.at(2), a.at(3), n(a), true)
+			},
+			want: func(a *args, _, i int) uint64 {
+				return oracleSelect(word(a, 1, i), word(a, 2, i), word(a, 3, i))
+			},
+			stack: func() { var s onStack[T]; Select(s.a[:], s.b[:], s.c[:], s.d[:]) },
+		},
+		entry{
+			fn: "Extract", ops: opsOf(size, "dst", "src"), fields: 1,
+			call: func(a *args) {
+				Extract(words[T](a.ops[0]), words[T](a.ops[1]), a.pos[0], a.width[0])
+			},
+			want: func(a *args, _, i int) uint64 {
+				return oracleBFE(bits, signed, word(a, 1, i), a.pos[0], a.width[0])
+			},
+			stack: func() { var s onStack[T]; Extract(s.a[:], s.b[:], 3, 7) },
+		},
+		entry{
+			fn: "ExtractEach", ops: opsOf(size, "dst", "src", "pos", "width"),
+			call: func(a *args) {
+				ExtractEach(words[T](a.ops[0]), words[T](a.ops[1]), words[uint32](a.ops[2]), words[uint32](a.ops[3]))
+			},
+			stream: func(a *args) {
+				extractEach[T](a.at(0), a.at(1), a.at(2), a.at(3), n(a), true)
+			},
+			want: func(a *args, _, i int) uint64 {
+				return oracleBFE(bits, signed, word(a, 1, i), count(a, 2, i), count(a, 3, i))
+			},
+			stack: func() { var s onStack[T]; ExtractEach(s.a[:], s.b[:], s.pos[:], s.width[:]) },
+		},
+	)
+}
+
+// named completes entries of functions of T.
+func named[T Word](list ...entry) []entry {
+	for i := range list {
+		e := &list[i]
+		if e.name == "" {
+			e.name = e.fn
+		}
+		e.name += "/" + typeName[T]()
+		e.size, e.signed = int(unsafe.Sizeof(T(0))), ^T(0) < 0
+		if e.fn != "Unpack" {
+			e.outs = 1
+		}
+	}
+	return list
+}
+
+func typeName[T any]() string { return strings.TrimPrefix(fmt.Sprintf("%T", *new(T)), "bfi.") }
+
+// pick are the entries of functions, in their order.
+func pick(list []entry, fns ...string) []entry {
+	var picked []entry
+	for _, fn := range fns {
+		picked = append(picked, list[slices.IndexFunc(list, func(e entry) bool { return e.fn == fn })])
+	}
+	return picked
+}
+
+// maskedOf are the functions of slices with a mask: what is right in active lanes
+// is what is right without one.
+func maskedOf[T Word, M Mask]() []entry {
+	active := func(a *args) []M { return words[M](a.ops[len(a.ops)-1]) }
+	type masked struct {
+		call  func(a *args)
+		stack func()
+	}
+	functions := map[string]masked{
+		"Insert": {
+			func(a *args) {
+				InsertMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), a.pos[0], a.width[0], active(a))
+			},
+			func() { var s onStack[T]; var m onStackMask[M]; InsertMasked(s.a[:], s.b[:], s.c[:], 3, 7, m.warp()) },
+		},
+		"InsertEach": {
+			func(a *args) {
+				InsertEachMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint32](a.ops[3]), words[uint32](a.ops[4]), active(a))
+			},
+			func() {
+				var s onStack[T]
+				var m onStackMask[M]
+				InsertEachMasked(s.a[:], s.b[:], s.c[:], s.pos[:], s.width[:], m.warp())
+			},
+		},
+		"Fill": {
+			func(a *args) {
+				FillMasked(words[T](a.ops[0]), T(a.value[0]), words[T](a.ops[1]), a.pos[0], a.width[0], active(a))
+			},
+			func() { var s onStack[T]; var m onStackMask[M]; FillMasked(s.a[:], 5, s.b[:], 3, 7, m.warp()) },
+		},
+		"Select": {
+			func(a *args) {
+				SelectMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[T](a.ops[3]), active(a))
+			},
+			func() { var s onStack[T]; var m onStackMask[M]; SelectMasked(s.a[:], s.b[:], s.c[:], s.d[:], m.warp()) },
+		},
+		"Extract": {
+			func(a *args) {
+				ExtractMasked(words[T](a.ops[0]), words[T](a.ops[1]), a.pos[0], a.width[0], active(a))
+			},
+			func() { var s onStack[T]; var m onStackMask[M]; ExtractMasked(s.a[:], s.b[:], 3, 7, m.warp()) },
+		},
+		"ExtractEach": {
+			func(a *args) {
+				ExtractEachMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[uint32](a.ops[2]), words[uint32](a.ops[3]), active(a))
+			},
+			func() {
+				var s onStack[T]
+				var m onStackMask[M]
+				ExtractEachMasked(s.a[:], s.b[:], s.pos[:], s.width[:], m.warp())
+			},
+		},
+	}
+	list := entriesOf[T]()
+	for i := range list {
+		e := &list[i]
+		f, mask, unmasked := functions[e.fn], len(e.ops), e.want
+		e.fn += "Masked"
+		e.name = e.fn + "/" + typeName[T]() + "/" + typeName[M]()
+		e.ops = append(e.ops, op{"active", int(unsafe.Sizeof(M(0))), maskKind})
+		e.call, e.stream, e.stack = f.call, nil, f.stack
+		e.want = func(a *args, out, i int) uint64 {
+			if isActive(a.ops[mask], int(unsafe.Sizeof(M(0))), i) {
+				return unmasked(a, out, i)
+			}
+			return load(a.ops[out], int(unsafe.Sizeof(T(0))), i)
+		}
+	}
+	return list
+}
+
+// onStackMask is a mask that a caller has on its stack, of no more than a warp.
+type onStackMask[M Mask] [4]M
+
+func (m *onStackMask[M]) warp() []M { return m[:maskLen[M](WarpSize)] }
+
+// warpsOf are the functions of warps: what is right in active lanes is what is
+// right in slices.
+func warpsOf[T Register]() []entry {
+	type warp struct {
+		call  func(a *args)
+		stack func()
+	}
+	functions := map[string]warp{
+		"InsertEach": {
+			func(a *args) {
+				InsertWarp(warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[T](a.ops[2]), warpOf[uint32](a.ops[3]), warpOf[uint32](a.ops[4]), a.active)
+			},
+			func() { var s onStack[T]; InsertWarp(&s.a, &s.b, &s.c, &s.pos, &s.width, 0xf0f) },
+		},
+		"Select": {
+			func(a *args) {
+				SelectWarp(warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[T](a.ops[2]), warpOf[T](a.ops[3]), a.active)
+			},
+			func() { var s onStack[T]; SelectWarp(&s.a, &s.b, &s.c, &s.d, 0xf0f) },
+		},
+		"ExtractEach": {
+			func(a *args) {
+				ExtractWarp(warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[uint32](a.ops[2]), warpOf[uint32](a.ops[3]), a.active)
+			},
+			func() { var s onStack[T]; ExtractWarp(&s.a, &s.b, &s.pos, &s.width, 0xf0f) },
+		},
+	}
+	list := pick(entriesOf[T](), "InsertEach", "Select", "ExtractEach")
+	for i := range list {
+		e := &list[i]
+		f, each := functions[e.fn], e.want
+		e.fn = strings.TrimSuffix(e.fn, "Each") + "Warp"
+		e.name = e.fn + "/" + typeName[T]()
+		e.warp = true
+		e.call, e.stream, e.stack = f.call, nil, f.stack
+		e.want = func(a *args, out, i int) uint64 {
+			if a.active>>i&1 != 0 {
+				return each(a, out, i)
+			}
+			return load(a.ops[out], int(unsafe.Sizeof(T(0))), i)
+		}
+	}
+	return list
+}
+
+// A fieldKind is what a Field of an entry is made of.
+type fieldKind struct {
+	size     int // of an element in bytes
+	signed   bool
+	constant bool
+}
+
+// everyKind are columns of every type.
+var everyKind = []fieldKind{
+	{size: 1}, {size: 1, signed: true}, {size: 2}, {size: 2, signed: true},
+	{size: 4}, {size: 4, signed: true}, {size: 8}, {size: 8, signed: true},
+}
+
+// constantKind is everyKind's constant.
+func (f fieldKind) constantKind() fieldKind {
+	f.constant = true
+	return f
+}
+
+func (f fieldKind) String() string {
+	name := fmt.Sprint(8 * f.size)
+	if f.signed {
+		name = "i" + name
+	} else {
+		name = "u" + name
+	}
+	if f.constant {
+		name = "constant " + name
+	}
+	return name
+}
+
+// field is a call's field k, of which the values are in b or the constant v.
+func (f fieldKind) field(a *args, k int, b []byte) Field {
+	var field Field
+	v, pos, width := a.value[k], a.pos[k], a.width[k]
+	switch f {
+	case fieldKind{1, false, false}:
+		field = Column(words[uint8](b), pos, width)
+	case fieldKind{1, true, false}:
+		field = Column(words[int8](b), pos, width)
+	case fieldKind{2, false, false}:
+		field = Column(words[uint16](b), pos, width)
+	case fieldKind{2, true, false}:
+		field = Column(words[int16](b), pos, width)
+	case fieldKind{4, false, false}:
+		field = Column(words[uint32](b), pos, width)
+	case fieldKind{4, true, false}:
+		field = Column(words[int32](b), pos, width)
+	case fieldKind{8, false, false}:
+		field = Column(words[uint64](b), pos, width)
+	case fieldKind{8, true, false}:
+		field = Column(words[int64](b), pos, width)
+	case fieldKind{1, false, true}:
+		field = Constant(uint8(v), pos, width)
+	case fieldKind{1, true, true}:
+		field = Constant(int8(v), pos, width)
+	case fieldKind{2, false, true}:
+		field = Constant(uint16(v), pos, width)
+	case fieldKind{2, true, true}:
+		field = Constant(int16(v), pos, width)
+	case fieldKind{4, false, true}:
+		field = Constant(uint32(v), pos, width)
+	case fieldKind{4, true, true}:
+		field = Constant(int32(v), pos, width)
+	case fieldKind{8, false, true}:
+		field = Constant(v, pos, width)
+	case fieldKind{8, true, true}:
+		field = Constant(int64(v), pos, width)
+	}
+	if a.from[k] != 0 {
+		field = field.From(a.from[k])
+	}
+	return field
+}
+
+// columnsOf are Pack and Unpack with columns of every type, and a few.
+func columnsOf[T Word]() []entry {
+	size, signed := int(unsafe.Sizeof(T(0))), ^T(0) < 0
+	same := fieldKind{size: size, signed: signed}
+	var constants []fieldKind
+	for _, f := range everyKind {
+		constants = append(constants, f.constantKind())
+	}
+	return slices.Concat(
+		named[T](
+			packEntry[T](true, everyKind...), packEntry[T](false, same, fieldKind{size: 1}),
+			packEntry[T](true, same, same.constantKind(), same), packEntry[T](false, constants...),
+			unpackEntry[T](everyKind...), unpackEntry[T](same, fieldKind{size: 1}), unpackEntry[T](same, same)),
+	)
+}
+
+// fieldName is what the functions call field k.
+func fieldName(k int) string { return fmt.Sprintf("fields[%d]", k) }
+
+// fieldsOf are the fields of a call.
+func (e *entry) fieldsOf(a *args) []Field {
+	if a.fields != nil {
+		return a.fields
+	}
+	var fields []Field
+	op := e.firstColumn()
+	for k, f := range e.pack {
+		var b []byte
+		if !f.constant {
+			b = a.ops[op]
+			op++
+		}
+		fields = append(fields, f.field(a, k, b))
+	}
+	return fields
+}
+
+// firstColumn is the operand of the first field that is a column; the others
+// follow.
+func (e *entry) firstColumn() int {
+	if e.fn == "Pack" {
+		return 1
+	}
+	return 0
+}
+
+// packEntry is Pack of such fields, with a base or without.
+func packEntry[T Word](base bool, kinds ...fieldKind) entry {
+	size := int(unsafe.Sizeof(T(0)))
+	e := &entry{fn: "Pack", ops: opsOf(size, "dst"), fields: len(kinds), pack: kinds}
+	name := fmt.Sprint(kinds)
+	for k, f := range kinds {
+		if !f.constant {
+			e.ops = append(e.ops, op{fieldName(k), f.size, wordKind})
+		}
+	}
+	baseOp := len(e.ops)
+	if base {
+		e.ops = append(e.ops, op{"base", size, wordKind})
+		name += " base"
+	}
+	e.name = e.fn + strings.ReplaceAll(name, " ", ",")
+	e.call = func(a *args) {
+		var b []T
+		if base {
+			b = words[T](a.ops[baseOp])
+		}
+		Pack(words[T](a.ops[0]), b, e.fieldsOf(a)...)
+	}
+	e.want = func(a *args, _, i int) uint64 {
+		var w uint64
+		if base {
+			w = load(a.ops[baseOp], size, i)
+		}
+		op := e.firstColumn()
+		for k, f := range kinds {
+			v := a.value[k]
+			if !f.constant {
+				v = load(a.ops[op], f.size, i)
+				op++
+			}
+			w = oracleBFI(8*size, oracleMoved(8*f.size, f.signed, v, int64(a.from[k])), w, a.pos[k], a.width[k])
+		}
+		return w
+	}
+	e.stack = func() {
+		var s onStack[T]
+		Pack(s.a[:], s.b[:], Column(s.c[:], 0, 5), Column(s.pos[:], 4, 4).From(2), Constant(-1, 7, 1))
+	}
+	return *e
+}
+
+// unpackEntry is Unpack to columns of such kinds.
+func unpackEntry[T Word](kinds ...fieldKind) entry {
+	size := int(unsafe.Sizeof(T(0)))
+	e := &entry{fn: "Unpack", outs: len(kinds), fields: len(kinds), pack: kinds}
+	for k, f := range kinds {
+		e.ops = append(e.ops, op{fieldName(k), f.size, wordKind})
+	}
+	e.ops = append(e.ops, op{"src", size, wordKind})
+	e.name = e.fn + strings.ReplaceAll(fmt.Sprint(kinds), " ", ",")
+	e.call = func(a *args) {
+		Unpack(words[T](a.ops[len(kinds)]), e.fieldsOf(a)...)
+	}
+	e.want = func(a *args, k, i int) uint64 {
+		x := oracleBFE(8*size, kinds[k].signed, load(a.ops[len(kinds)], size, i), a.pos[k], a.width[k])
+		return oracleMoved(8*size, kinds[k].signed, x, -int64(a.from[k]))
+	}
+	e.stack = func() {
+		var s onStack[T]
+		Unpack(s.a[:], Column(s.b[:], 0, 5), Column(s.pos[:], 4, 4).From(2))
+	}
+	return *e
+}
