@@ -1,14 +1,33 @@
 // Gen writes the library's assembly and the Go that calls it. Run it by go
 // generate in the library's root.
+//
+// With -prove it proves instead that the assembly as it is checked in computes
+// what PTX and the AMD ISA say, for all operands: package proof says how.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"regexp"
 )
 
 func main() {
-	if err := generate(); err != nil {
+	proof := flag.Bool("prove", false, "prove the assembly instead of writing it")
+	symbols := flag.String("kernel", "", "prove only functions whose names match this regular `expression`")
+	root := flag.String("root", "..", "prove the assembly in this `directory`")
+	flag.Parse()
+	run := generate
+	if *proof {
+		run = func() error {
+			pattern, err := regexp.Compile(*symbols)
+			if err != nil {
+				return fmt.Errorf("-kernel: %w", err)
+			}
+			return prove(os.Stdout, *root, pattern)
+		}
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}

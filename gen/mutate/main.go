@@ -2,7 +2,9 @@
 // of the generated assembly, runs the library's tests on one at a time, and lists
 // those that pass:
 //
-//	go -C gen run ./mutate [-isa avx2|avx512|neon] [-n COUNT] [-v]
+//	go -C gen run ./mutate [-isa avx2|avx512|neon] [-n COUNT] [-proof] [-v]
+//
+// With -proof it gives the same mutants to the proof instead of the tests.
 //
 // It works in a copy of the library. For AVX-512 and NEON it needs an emulator
 // where the processor lacks them: Bochs, by .ci/bochs, or qemu-aarch64. It fails
@@ -59,6 +61,7 @@ var suites = map[string]suite{
 func main() {
 	isa := flag.String("isa", "avx2", "the kernels to change: avx2, avx512 or neon")
 	n := flag.Int("n", 0, "how many mutants to make, 0 for the usual number")
+	prove := flag.Bool("proof", false, "let the proof refute the mutants instead of the tests catching them")
 	verbose := flag.Bool("v", false, "list all mutants, not only those that were not caught")
 	flag.Parse()
 	s, ok := suites[*isa]
@@ -70,7 +73,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	survived, err := s.run(ctx, *isa, *verbose)
+	survived, err := s.run(ctx, *isa, *prove, *verbose)
 	if err != nil {
 		fail(err)
 	}
@@ -85,7 +88,7 @@ func fail(err error) {
 }
 
 // run reports whether a mutant that is not known to be equivalent survived.
-func (s *suite) run(ctx context.Context, isa string, verbose bool) (bool, error) {
+func (s *suite) run(ctx context.Context, isa string, prove, verbose bool) (bool, error) {
 	root, err := filepath.Abs("..")
 	if err != nil {
 		return false, err
@@ -108,7 +111,11 @@ func (s *suite) run(ctx context.Context, isa string, verbose bool) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	if err := b.prepare(ctx, root); err != nil {
+	prepare := b.prepare
+	if prove {
+		prepare = b.prepareProof
+	}
+	if err := prepare(ctx, root); err != nil {
 		return false, err
 	}
 	if err := b.tryAll(ctx, mutants); err != nil {
@@ -155,6 +162,9 @@ func copyModule(to, root string) error {
 			}
 		}
 	}
+	if err := os.CopyFS(filepath.Join(to, "internal"), os.DirFS(filepath.Join(root, "internal"))); err != nil {
+		return err
+	}
 	err := os.CopyFS(filepath.Join(to, "testdata"), os.DirFS(filepath.Join(root, "testdata")))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -169,6 +179,7 @@ type bench struct {
 	dir, module string
 	launcher    []string // before the test program's path
 	limit       time.Duration
+	prover      string // the generator, if mutants are given to the proof
 	goroot      string
 	text        string // the right assembly, with single spaces
 }
@@ -425,7 +436,11 @@ func (b *bench) tryAll(ctx context.Context, mutants []*mutant) error {
 		group.Go(func() {
 			for i := range queue {
 				m := mutants[i]
-				if err := b.try(ctx, fmt.Sprint(i), m); err != nil {
+				try := b.try
+				if b.prover != "" {
+					try = b.refute
+				}
+				if err := try(ctx, fmt.Sprint(i), m); err != nil {
 					cancel(err)
 					return
 				}
@@ -473,6 +488,87 @@ func (b *bench) try(ctx context.Context, name string, m *mutant) error {
 		if line := verdict.Find(out); line != nil {
 			m.caughtBy = strings.TrimPrefix(string(line), "--- FAIL: ")
 		}
+	default:
+		return fmt.Errorf("%s: %w\n%s", m, err, out)
+	}
+	return nil
+}
+
+// mostProofTime is more than the proof of a right kernel takes on a busy machine.
+const mostProofTime = 5 * time.Minute
+
+// prepareProof builds the generator, which proves, and proves a right kernel.
+func (b *bench) prepareProof(ctx context.Context, root string) error {
+	b.prover = filepath.Join(b.dir, "gen")
+	build := exec.CommandContext(ctx, "go", "build", "-o="+b.prover, ".")
+	build.Dir = filepath.Join(root, "gen")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("the generator does not build: %w\n%s", err, out)
+	}
+	first := textLine.FindAllStringSubmatch(b.text, -1)
+	for _, m := range first {
+		if regexp.MustCompile(b.symbols).MatchString(m[1]) {
+			if out, err := b.prove(ctx, "right", b.text, m[1]); err != nil {
+				return fmt.Errorf("the right %s is not proved: %w\n%s", m[1], err, out)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("no kernel matches %s", b.symbols)
+}
+
+// prove proves the kernels that match a pattern in other assembly.
+func (b *bench) prove(ctx context.Context, name, text, pattern string) ([]byte, error) {
+	dir := filepath.Join(b.dir, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, file := range []string{"bfi_amd64.s", "bfi_arm64.s"} {
+		right, err := os.ReadFile(filepath.Join(b.module, file))
+		if err != nil {
+			return nil, err
+		}
+		if file == b.file {
+			right = []byte(text)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), right, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return exec.CommandContext(ctx, b.prover, "-prove", "-root="+dir, "-kernel=^("+pattern+")$").CombinedOutput()
+}
+
+var dataLine = regexp.MustCompile(`^DATA (\w+)<>`)
+
+// refute gives one mutant to the proof: the kernel that it is of, or some of those
+// that use the data that it is of.
+func (b *bench) refute(ctx context.Context, name string, m *mutant) error {
+	pattern := m.function
+	if data := dataLine.FindStringSubmatch(m.was); data != nil {
+		var users []string
+		for _, f := range strings.Split(b.text, "TEXT ·")[1:] {
+			symbol, _, _ := strings.Cut(f, "(")
+			if strings.Contains(f, data[1]+"<>") && len(users) < 8 {
+				users = append(users, symbol)
+			}
+		}
+		pattern = strings.Join(users, "|")
+	}
+	start := time.Now()
+	limited, cancel := context.WithTimeoutCause(ctx, mostProofTime, errLimit)
+	defer cancel()
+	out, err := b.prove(limited, name, b.wrong(m), pattern)
+	m.took = time.Since(start)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+	case errors.Is(context.Cause(limited), errLimit):
+		m.caughtBy = "the time limit" // right kernels have few expressions, and take less
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &exit) && exit.ExitCode() == 1:
+		m.caughtBy, _, _ = strings.Cut(string(out), "\n")
 	default:
 		return fmt.Errorf("%s: %w\n%s", m, err, out)
 	}

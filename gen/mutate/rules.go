@@ -24,9 +24,8 @@ var amd64Rules = []rule{
 	{name: "or is and", from: `VPOR([DQ]?) (.*)`, to: `VPAND$1 $2`},
 	{name: "xor is or", from: `VPXOR([DQ]?) (.*)`, to: `VPOR$1 $2`},
 	{name: "operands swapped", from: `(VPANDN[DQ]?|VPSUBUSW|VPCMPGTQ) ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1 $3, $2, $4`},
-	{name: "addition subtracts", from: `VPADD(.*)`, to: `VPSUB$1`},
-	{name: "& 0xff lost, uniform", from: `MOVBLZX .*`, to: ``},
-	{name: "wrong argument", from: `MOVL ((?:pos|width)\+\d+)(\(FP\), .*)`, to: `MOVL $1-4$2`},
+	{name: "subtraction adds", from: `VPSUB([BWDQ] .*)`, to: `VPADD$1`},
+	{name: "widened with zeros", from: `VPMOVSX(.*)`, to: `VPMOVZX$1`},
 	{name: "source's pointer wrong", from: `MOVQ src\+8\(FP\), (.*)`, to: `MOVQ dst+0(FP), $1`},
 
 	{name: "address off by 4 bytes", from: `(.*[ ,])(\(\w+\)\(\w+\*\d\).*)`, to: `${1}4$2`},
@@ -39,11 +38,10 @@ var amd64Rules = []rule{
 	{name: "loop steps too far", from: `ADDQ \$0x([124])0, (\w+)\nSUBQ (.*)`, to: "ADDQ $$0x${1}1, $2\nSUBQ $3"},
 	{name: "vector loop steps too far", from: `ADDQ \$0x0([48]), (\w+)\nSUBQ (.*)`, to: "ADDQ $$0x1$1, $2\nSUBQ $3"},
 	{name: "loop counts too much", from: `SUBQ \$0x([124])0, (\w+)\nJAE (.*)`, to: "SUBQ $$0x${1}1, $2\nJAE $3"},
-	{name: "loop's rest not restored", from: `(done\d+:)\nADDQ .*`, to: "$1\n"},
-	{name: "column step wrong", from: `ADDQ \$0x18, (.*)`, to: `ADDQ $$0x10, $1`},
+	{name: "loop's rest not restored", from: `(\w+Done\d+:)\nADDQ .*`, to: "$1\n"},
+	{name: "column step wrong", from: `ADDQ \$0x20, (.*)\nDECQ (.*)`, to: "ADDQ $$0x10, $1\nDECQ $2"},
 	{name: "jump on the contrary", from: `J(Z|B|AE) (.*)`, to: `JN$1 $2`},
 	{name: "jump on the contrary", from: `JNZ (.*)`, to: `JZ $1`},
-	{name: "jump on the contrary", from: `JBE (.*)`, to: `JHI $1`},
 	{name: "alignment too weak", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x0f, $2`},
 	{name: "alignment too strong", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x7f, $2`},
 	{name: "alignment of the end", from: `NEGQ .*`, to: ``},
@@ -51,25 +49,24 @@ var amd64Rules = []rule{
 }
 
 var avx2Rules = []rule{
+	{name: "moved the wrong way", from: `NEGQ (\w+)\nCMOVQLT (.*)`, to: "TESTQ $1, $1\nCMOVQLT $2"},
 	{name: "short too short, 8 lanes", from: `CMPQ (\w+), \$0x08\nJB (.*)`, to: "CMPQ $1, $$0x07\nJB $2"},
 	{name: "short too short, 4 lanes", from: `CMPQ (\w+), \$0x04\nJB (.*)`, to: "CMPQ $1, $$0x03\nJB $2"},
 	{name: "jump if equal too", from: `(CMPQ \w+, \$0x0[12])\nJB (.*)`, to: "$1\nJBE $2"},
 	{name: "threshold too high", from: `CMPQ (\w+), \$0x(\w+)0\n(.*)`, to: "CMPQ $1, $$0x${2}1\n$3"},
 	{name: "last vector a lane late", from: `LEAQ -(8|4|2)\((.*)`, to: `LEAQ 1-$1($2`},
 	{name: "& 0xff lost, of words", from: `VPAND (.*), [XY]0, ([XY]\d+)`, to: `VMOVDQU $1, $2`, in: each},
-	{name: "lane mask a lane short", from: `BZHIQ (\w+), (\w+), (\w+)`, to: `BZHIQ $1, $2, $3; SHRQ $$1, $3`},
-	{name: "lane mask a lane long", from: `BZHIQ (\w+), (\w+), (\w+)`, to: `BZHIQ $1, $2, $3; STC; ADCQ $3, $3`},
-	{name: "lane mask lost on load", from: `VPMASKMOV[DQ] (\S+), Y\d+, (Y\d+)`, to: `VMOVDQU $1, $2`},
-	{name: "lane mask lost on store", from: `VPMASKMOV[DQ] (Y\d+), Y\d+, (\S*\(.*)`, to: `VMOVDQU $1, $2`},
+	{name: "narrowed by another table", from: `VPSHUFB narrow32To8(.*)`, to: `VPSHUFB narrow32To16$1`},
+	{name: "wrong half", from: `VEXTRACTI128 \$0x01, (.*)`, to: `VEXTRACTI128 $$0x00, $1`},
 	{name: "lane bit of another lane", from: `(DATA .*, \$0x0*)[24](0*)`, to: `${1}1$2`},
-	{name: "active lanes moved too little", from: `VPSRLD \$0x08, (.*)`, to: `VPSRLD $$0x07, $1`},
-	{name: "active lanes moved too much", from: `VPSRLQ \$0x04, (.*)`, to: `VPSRLQ $$0x05, $1`},
-	{name: "active mask inverted", from: `VPCMPEQ([DQ]) (Y\d+, Y[2-9], .*)`, to: `VPCMPGT$1 $2`, in: `Warp`},
+	{name: "active lanes of the next", from: `VPSLLV([DQ]) toSign(\d+)<>\+(\d+)(.*)`, to: `VPSLLV$1 toSign$2<>+0$4`},
+	{name: "active lanes moved too little", from: `SHRQ \$0x0([248]), (.*)\n(ADDQ .*)`, to: "SHRQ $$0x01, $2\n$3"},
 	{name: "active mask lost", from: `VBLENDVP[SD] Y\d+, \S+, (Y\d+, Y\d+)`, to: `VMOVDQA $1`},
 	{name: "blend by lanes of 64 bits", from: `VBLENDVPS (.*)`, to: `VBLENDVPD $1`},
 }
 
 var avx512Rules = []rule{
+	{name: "rotation is a shift", from: `VPROLVQ (.*)`, to: `VPSLLVQ $1`},
 	{name: "ternary immediate, one row", from: `(VPTERNLOG[DQ] \$0x\w)2(, .*)`, to: `${1}3$2`},
 	{name: "ternary immediate, one row", from: `(VPTERNLOG[DQ] \$0x)(c|d)(\w, .*)`, to: `${1}8$3`},
 	{name: "ternary sources swapped", from: `(VPTERNLOG[DQ] \$0x\w\w), ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1, $3, $2, $4`},
@@ -100,9 +97,9 @@ var arm64Rules = []rule{
 	{name: "select inverted", from: `VBIT (.*)`, to: `VBIF $1`},
 	{name: "select swaps mask and source", from: `VBIT (\S+), (\S+), (.*)`, to: `VBIT $2, $1, $3`},
 	{name: "xor is or", from: `VEOR (.*)`, to: `VORR $1`},
-	{name: "addition subtracts", from: `VADD (.*)`, to: `VSUB $1`},
+	{name: "subtraction adds", from: `VSUB (.*)`, to: `VADD $1`},
+	{name: "narrowed to the first half", from: `VUZP1 (\S+), (\S+), (.*)`, to: `VUZP1 $2, $2, $3`},
 	{name: "halves swapped", from: `VZIP1 (.*)`, to: `VZIP2 $1`},
-	{name: "wrong argument", from: `MOVWU ((?:pos|width)\+\d+)(\(FP\), .*)`, to: `MOVWU $1-4$2`},
 	{name: "active lanes inverted", from: `VCMTST (.*)`, to: `VCMEQ $1`},
 	{name: "active lanes wrong", from: `VSHL \$(\w+), (.*)`, to: `VSHL $$1+$1, $2`},
 	{name: "active lanes moved too little", from: `LSR \$16, (.*)`, to: `LSR $$15, $1`},
@@ -131,28 +128,21 @@ func (e equivalent) is(m *mutant) bool {
 	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change())
 }
 
-// sliceKernels is the functions that take slices, but for pack.
-const sliceKernels = `(insert|fill|selectBits|extract)\w*\d\d`
-
 // equivalents are those that are known, by instruction set.
 var equivalents = map[string][]equivalent{
 	"avx2": {
 		{
-			function: `pack\d\dAVX2`, change: `BZHIQ R8, .*STC; ADCQ .*`,
-			why: "the lane after the head is in the slice, and the loop writes it again",
-		},
-		{
-			function: sliceKernels + `AVX2`, change: `done\d+:; ADDQ \$0x0[48], .* -> .*`,
+			function: `(insert|fill|selectBits|extract|unpack)\w*AVX2`, change: `vectorDone\d+:; ADDQ .* -> .*`,
 			why: "nothing reads the rest after the last loop",
 		},
 		{
-			function: sliceKernels + `AVX2`, change: `JB done3 -> .*`,
+			function: `\w+AVX2`, change: `JB streamDone\d+ -> .*`,
 			why: "the other loop does what the one whose stores bypass the cache does not",
 		},
 	},
 	"avx512": {
 		{
-			function: sliceKernels + `AVX512`, change: `JB done3 -> .*`,
+			function: `\w+AVX512`, change: `JB streamDone\d+ -> .*`,
 			why: "the other loop does what the one whose stores bypass the cache does not",
 		},
 	},

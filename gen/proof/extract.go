@@ -1,0 +1,69 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An extraction is the theorem that moving src as the arguments of a Move say is
+// PTX bfe, converted to the element, if they are what Go computes of pos and
+// width: the field's ones at bit 0, what moves the field there, and the highest of
+// the ones if the field is signed, for which pos is at most the last bit.
+type extraction struct {
+	word, element int
+	signed        bool
+}
+
+func (e extraction) script() string {
+	lane := max(e.word, e.element)
+	var b strings.Builder
+	b.WriteString("(set-logic QF_BV)\n")
+	for pos := range e.word + 1 {
+		b.WriteString("(push)\n(declare-const len (_ BitVec 8))\n")
+		fmt.Fprintf(&b, "(declare-const src (_ BitVec %d))\n", e.word)
+		at := pos
+		if e.signed {
+			at = min(pos, e.word-1)
+		}
+		// Pos at the word's width stands for all above: there is no field then, or
+		// it is the sign.
+		field := bfi(slices.Repeat([]string{"#b1"}, e.word), slices.Repeat([]string{"#b0"}, e.word), at)
+		define := func(name, value string) {
+			fmt.Fprintf(&b, "(define-fun %s () (_ BitVec %d) %s)\n", name, lane, value)
+		}
+		by := literal(lane, uint64(min(at, lane-1)))
+		define("field", sized(field, e.word, lane))
+		define("kept", sized(sized("(bvlshr field "+by+")", lane, e.element), e.element, lane))
+		moved := "(bvand (bvlshr " + sized("src", e.word, lane) + " " + by + ") kept)"
+		if at == lane {
+			moved = literal(lane, 0)
+		}
+		sign := literal(lane, 0)
+		if e.signed {
+			sign = "(bvand kept (bvnot (bvlshr kept " + literal(lane, 1) + ")))"
+		}
+		define("sign", sign)
+		have := sized(fmt.Sprintf("(bvsub (bvxor %s sign) sign)", moved), lane, e.element)
+		want := bfe(bitsOf("src", e.word), pos, e.signed)
+		if e.signed && e.element > e.word {
+			want = fmt.Sprintf("((_ sign_extend %d) %s)", e.element-e.word, want)
+		} else {
+			want = sized(want, e.word, e.element)
+		}
+		fmt.Fprintf(&b, "(assert (distinct %s %s))\n(check-sat-using qfbv)\n(pop)\n", have, want)
+	}
+	return b.String()
+}
+
+// prove fails if there is an operand for which it is not so.
+func (e extraction) prove() error {
+	out, err := z3(e.script())
+	if err != nil {
+		return err
+	}
+	if want := strings.Repeat("unsat\n", e.word+1); out != want {
+		return fmt.Errorf("bfe of words of %d bits to elements of %d, signed %t: z3 answers %q, want %q", e.word, e.element, e.signed, out, want)
+	}
+	return nil
+}

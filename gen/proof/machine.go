@@ -1,0 +1,657 @@
+package proof
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A vec is the lowest bytes of a vector register as lanes of equal width, lane 0
+// first; the register's other bytes are zero.
+type vec struct {
+	bits  int
+	lanes []*term
+	views []*vec // the same bytes otherwise
+}
+
+func (v *vec) size() int { return v.bits / 8 * len(v.lanes) }
+
+// A value is what a general register holds: a number or an expression of the
+// arguments, or else an address in a region. Only its lowest bits are defined.
+type value struct {
+	t      *term // of so many bits; in a region, the offset
+	region *region
+}
+
+func (v value) defined() bool { return v.t != nil }
+
+// A region is one operand in memory. Nothing else can be accessed.
+type region struct {
+	name      string
+	content   string        // the name of what it holds at first
+	bits      int           // of each lane
+	from, to  int           // the bytes that are there
+	align     int           // of dst: the low bits of its address
+	writable  bool          // it is dst
+	stands    *region       // the region that it is in truth: dst, where that is this operand
+	data      []byte        // what it holds, where that is known
+	pointers  map[int]value // offsets at which it holds addresses
+	fields    map[int]*term // offsets at which it holds these
+	exact     bool          // dst may be this operand exactly
+	reread    bool          // it was read where dst had been written before
+	seen      bool          // the address was made a number
+	cells     []cell        // of dst: the bytes, once one is written
+	written   []byte        // of dst: 1 for each written byte
+	unguarded []byte        // of dst: 1 for each byte that was written whether or not its lane is active
+}
+
+// A cell is a byte of memory: byte k of a term.
+type cell struct {
+	t *term
+	k uint8
+}
+
+// A model is what the runs of one function have in common.
+type model struct {
+	*terms
+	function *function
+	results  map[resultKey]*vec
+	loads    map[loadKey]*vec
+	vecs     map[string]*vec // by their lanes
+	signBits map[*vec]*term
+	granule  int    // how many low bits of dst's address are known
+	reached  []bool // instructions that a run has executed
+}
+
+// A resultKey identifies an instruction's result by its sources.
+type resultKey struct {
+	in      *inst
+	a, b, c *vec
+	mask    *term
+}
+
+type loadKey struct {
+	region             string
+	offset, size, bits int
+	mask               *term
+}
+
+func newModel(f *function) *model {
+	return &model{
+		terms: newTerms(), function: f, results: map[resultKey]*vec{}, loads: map[loadKey]*vec{}, vecs: map[string]*vec{}, signBits: map[*vec]*term{},
+		reached: make([]bool, len(f.insts)),
+	}
+}
+
+// A machine is one run.
+type machine struct {
+	*model
+	arguments map[string]value
+	roles     map[string]Role
+	regions   []*region
+	dst       *region
+	overlap   bool          // operands may overlap in any way
+	used      map[Role]bool // of arguments that were read
+	general   [32]value
+	vectors   [32]*vec
+	masks     [8]*term
+	nonzero   map[*term]bool // arguments that are not 0
+	choices   string         // outcomes, '0' and '1', of what arguments decide
+	given     *term          // what the arguments are, by the outcomes so far
+	flags     flags
+	pc        int
+	next      int
+	ended     bool
+	dirty     bool // the upper halves of vector registers are in use
+	streamed  bool // stores bypassed the cache and are not ordered yet
+	stored    bool
+	progress  int    // bytes stored so far
+	loops     *loops // if not nil, the state at the head of each loop is compared
+}
+
+// flags are what condition flags say of the last two numbers that were compared,
+// or of the last result and 0; nil where they are undefined.
+type flags struct {
+	zero  *term // equal
+	below *term // less, as unsigned numbers
+	less  *term // less, as signed numbers
+}
+
+const mostSteps = 1 << 20
+
+// run executes the function from its entry to RET.
+func (m *machine) run() error {
+	for range mostSteps {
+		if m.pc >= len(m.function.insts) {
+			return fmt.Errorf("%s runs past its end", m.function.name)
+		}
+		in := m.function.insts[m.pc]
+		m.reached[m.pc] = true
+		m.next = m.pc + 1
+		if err := in.run(m, in); err != nil {
+			return fmt.Errorf("%s:%d: %s: %w", m.function.file, in.line, in.text, err)
+		}
+		if m.ended {
+			return nil
+		}
+		if m.next <= m.pc && m.loops != nil && m.function.outer(m.next, m.pc) {
+			if err := m.loops.arrive(m); err != nil {
+				return fmt.Errorf("%s:%d: %s: %w", m.function.file, in.line, in.text, err)
+			}
+		}
+		m.pc = m.next
+	}
+	return fmt.Errorf("%s is still running after %d instructions", m.function.name, mostSteps)
+}
+
+// General registers.
+
+func (m *machine) readGeneral(r, bits int) (value, error) {
+	v := m.general[r]
+	switch {
+	case !v.defined():
+		return v, fmt.Errorf("%s is undefined", m.function.arch.general[r])
+	case v.region != nil && bits == 64, bits == v.t.bits:
+		return v, nil
+	case v.t.bits < bits:
+		return v, fmt.Errorf("only %d bits of %s are defined, and %d are read", v.t.bits, m.function.arch.general[r], bits)
+	}
+	n, err := m.number(v)
+	if err != nil {
+		return v, err
+	}
+	return value{t: m.extract(n, 0, bits)}, nil
+}
+
+func (m *machine) writeGeneral(r int, v value) error {
+	if why := m.function.arch.reserved[m.function.arch.general[r]]; why != "" {
+		return fmt.Errorf("writes %s: %s", m.function.arch.general[r], why)
+	}
+	m.general[r] = v
+	return nil
+}
+
+// number is a value that is no address; an address becomes a number, which only
+// dst's may, because it is tried in each alignment.
+func (m *machine) number(v value) (*term, error) {
+	if v.region == nil {
+		return v.t, nil
+	}
+	if !v.region.writable {
+		return nil, fmt.Errorf("something depends on the address of %s, want only on that of dst", v.region.name)
+	}
+	v.region.seen = true
+	return m.add(m.addressOf(v.region), v.t), nil
+}
+
+// addressName is the symbol of the high bits of dst's address.
+const addressName = "address:"
+
+// addressOf is the address of a region, of which the low bits are known.
+func (m *machine) addressOf(r *region) *term {
+	return m.concat(m.constant(m.granule, uint64(r.align)), m.symbol(64-m.granule, addressName, 0))
+}
+
+// decide is whether a bit, which decides where to go on, is set. An argument's
+// bits may decide: the run is then made for either outcome.
+func (m *machine) decide(t *term) (bool, error) {
+	switch {
+	case t.op == opConst:
+		return t.val == 1, nil
+	case t.op == opEq && t.a.is(0) && m.nonzero[t.b]:
+		return false, nil
+	case t.op == opNot:
+		is, err := m.decide(t.a)
+		return !is, err
+	}
+	for _, x := range symbolsOf(t) {
+		if !uniform(x.name) || x.name == addressName {
+			return false, errors.New("data decides where it goes on")
+		}
+	}
+	if len(m.choices) == 0 {
+		return false, errChoice
+	}
+	is := m.choices[0] == '1'
+	m.choices = m.choices[1:]
+	if is {
+		m.given = m.and(m.given, t)
+	} else {
+		m.given = m.and(m.given, m.not(t))
+	}
+	return is, nil
+}
+
+// errChoice says that an argument decides, and no outcome is chosen.
+var errChoice = errors.New("an argument decides where it goes on")
+
+// known is a value that must be a number, because control flow or an address
+// depends on it.
+func known(v value) (uint64, error) {
+	if v.region != nil || v.t.op != opConst {
+		return 0, fmt.Errorf("%v decides something, want only lengths and addresses to", v)
+	}
+	return v.t.val, nil
+}
+
+func (v value) String() string {
+	switch {
+	case !v.defined():
+		return "an undefined value"
+	case v.region != nil:
+		return fmt.Sprintf("%s%+d", v.region.name, int64(v.t.val))
+	case v.t.op == opConst:
+		return fmt.Sprintf("0x%x", v.t.val)
+	}
+	return "an operand"
+}
+
+// add is a sum of 64 bits, of which one part may be an address.
+func (m *machine) addValues(v, w value) (value, error) {
+	if v.region != nil && w.region != nil {
+		return value{}, fmt.Errorf("sum of the addresses %v and %v", v, w)
+	}
+	region := v.region
+	if region == nil {
+		region = w.region
+	}
+	sum := value{m.add(v.t, w.t), region}
+	if region != nil && sum.t.op != opConst {
+		return value{}, fmt.Errorf("an address depends on an operand's value")
+	}
+	return sum, nil
+}
+
+// subValues is a difference of 64 bits, of addresses in one region or of a number
+// from either.
+func (m *machine) subValues(v, w value) (value, error) {
+	difference := value{m.sub(v.t, w.t), v.region}
+	switch {
+	case v.region == w.region:
+		difference.region = nil
+	case w.region != nil:
+		n, err := m.number(w)
+		if err != nil {
+			return value{}, err
+		}
+		x, err := m.number(v)
+		return value{t: m.sub(x, n)}, err
+	}
+	return difference, nil
+}
+
+// Vector registers.
+
+func (m *machine) readVector(r, size, bits int) (*vec, error) {
+	if m.vectors[r] == nil {
+		return nil, fmt.Errorf("%s%d is undefined", m.function.arch.vector, r)
+	}
+	return m.view(m.vectors[r], size, bits), nil
+}
+
+func (m *machine) writeVector(r int, v *vec) {
+	m.vectors[r] = v
+	m.dirty = true
+}
+
+// view is the lowest bytes of a register as lanes of so many bits, or in lanes as
+// they are if bits is 0.
+func (s *terms) view(v *vec, size, bits int) *vec {
+	if bits == 0 {
+		bits = min(v.bits, size*8)
+	}
+	if v.size() == size && v.bits == bits {
+		return v
+	}
+	for _, have := range v.views {
+		if have.size() == size && have.bits == bits {
+			return have
+		}
+	}
+	w := &vec{bits: bits}
+	for low := 0; low < size*8; low += bits {
+		w.lanes = append(w.lanes, s.bitsOf(v, low, bits))
+	}
+	v.views = append(v.views, w)
+	return w
+}
+
+// bitsOf is the bits of a register from low on.
+func (s *terms) bitsOf(v *vec, low, bits int) *term {
+	var parts []*term
+	for bits > 0 {
+		lane, at := low/v.bits, low%v.bits
+		n := min(v.bits-at, bits)
+		if lane < len(v.lanes) {
+			parts = append(parts, s.extract(v.lanes[lane], at, n))
+		} else {
+			parts = append(parts, s.constant(n, 0))
+		}
+		low, bits = low+n, bits-n
+	}
+	return s.join(parts)
+}
+
+// zeros is a vector of zeros, always the same.
+func (s *terms) zeros(size int) *vec {
+	if s.zero == nil {
+		s.zero = &vec{bits: 64, lanes: []*term{s.constant(64, 0)}}
+	}
+	return s.view(s.zero, size, 0)
+}
+
+// Memory.
+
+// within returns the region that an access is in, and the offset.
+func (m *machine) within(v value, size int) (*region, int, error) {
+	if v.region == nil {
+		return nil, 0, fmt.Errorf("access to %v, want an operand's address", v)
+	}
+	offset := int(int64(v.t.val))
+	if r := v.region; offset < r.from || offset+size > r.to {
+		return nil, 0, fmt.Errorf("access to bytes %d to %d of %s, which has bytes %d to %d", offset, offset+size-1, r.name, r.from, r.to-1)
+	}
+	return v.region, offset, nil
+}
+
+// memory is the address of an operand in memory.
+func (m *machine) memory(o operand) (value, error) {
+	if o.kind == isStatic {
+		r, err := m.constantRegion(o.name)
+		return value{m.constant(64, uint64(o.disp)), r}, err
+	}
+	sum, err := m.readGeneral(o.base, 64)
+	if err == nil && o.index >= 0 {
+		var index value
+		if index, err = m.readGeneral(o.index, 64); err == nil {
+			if o.scale > 1 {
+				var n uint64
+				if n, err = known(index); err != nil {
+					return value{}, err
+				}
+				index = value{t: m.constant(64, n*o.scale)}
+			}
+			sum, err = m.addValues(sum, index)
+		}
+	}
+	if err != nil {
+		return value{}, err
+	}
+	sum, err = m.addValues(sum, value{t: m.constant(64, uint64(o.disp))})
+	if err == nil && sum.region == nil {
+		_, err = known(sum)
+	}
+	return sum, err
+}
+
+// load loads lanes of so many bits, or as they are in memory if bits is 0. Of those
+// lanes that are zero in the guard, if there is one, none is accessed and all are
+// zero.
+func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
+	if bits == 0 {
+		bits = 8
+		if r := v.region; r != nil && r.bits > 8 && int(v.t.val)*8%r.bits == 0 && size*8%r.bits == 0 {
+			bits = r.bits
+		}
+	}
+	n := bits / 8
+	first, end := m.guarded(guard, size/n)
+	if first == end {
+		return m.zeros(size), nil
+	}
+	r, offset, err := m.within(value{m.constant(64, v.t.val+uint64(first*n)), v.region}, (end-first)*n)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.reads(r, offset, (end-first)*n); err != nil {
+		return nil, err
+	}
+	offset -= first * n
+	key := loadKey{r.content, offset, size, bits, guard}
+	if have := m.loads[key]; have != nil && r.fixed() {
+		return have, nil
+	}
+	loaded := &vec{bits: bits}
+	for lane := range size / n {
+		t := m.constant(bits, 0)
+		if guard == nil || !m.extract(guard, lane, 1).is(0) {
+			if t, err = m.loadTerm(r, offset+lane*n, bits); err != nil {
+				return nil, err
+			}
+		}
+		loaded.lanes = append(loaded.lanes, t)
+	}
+	if r.fixed() {
+		m.loads[key] = loaded
+		return loaded, nil
+	}
+	return m.once(loaded), nil
+}
+
+// once is a vector of the same lanes that was there before, if one was.
+func (m *model) once(v *vec) *vec {
+	key := make([]byte, 0, 4*len(v.lanes))
+	for _, t := range v.lanes {
+		key = binary.LittleEndian.AppendUint32(key, t.id)
+	}
+	if have := m.vecs[string(key)]; have != nil {
+		return have
+	}
+	m.vecs[string(key)] = v
+	return v
+}
+
+// guarded is the lanes from the first to the end that a guard lets be accessed.
+func (m *machine) guarded(guard *term, lanes int) (first, end int) {
+	if guard == nil {
+		return 0, lanes
+	}
+	for lane := range lanes {
+		if !m.extract(guard, lane, 1).is(0) {
+			if end == 0 {
+				first = lane
+			}
+			end = lane + 1
+		}
+	}
+	return first, end
+}
+
+// fixed reports whether a region holds the same in every run and at all times.
+func (r *region) fixed() bool { return !r.writable && r.stands == nil }
+
+// reads checks the order of reads and writes.
+func (m *machine) reads(r *region, offset, size int) error {
+	if !m.stored {
+		return nil
+	}
+	if m.overlap && !r.writable && r.data == nil {
+		return fmt.Errorf("reads %s after dst was written, which it may overlap", r.name)
+	}
+	if !m.overlap && !(r.exact && r.stands == nil) {
+		return nil
+	}
+	if r.writable || r.exact {
+		if bytes.IndexByte(m.dst.written[offset:offset+size], 1) < 0 {
+			return nil
+		}
+		if r.writable && m.overlap {
+			return fmt.Errorf("reads bytes %d to %d of dst after it wrote some of them, which may be another operand", offset, offset+size-1)
+		}
+		r.reread = true
+	}
+	return nil
+}
+
+func (m *machine) loadTerm(r *region, offset, bits int) (*term, error) {
+	if _, ok := r.pointers[offset]; ok {
+		return nil, fmt.Errorf("loads an address as data")
+	}
+	if t := r.fields[offset]; t != nil && bits <= t.bits {
+		return m.extract(t, 0, bits), nil
+	}
+	if r.stands != nil {
+		r = r.stands
+	}
+	var parts []*term
+	for i := 0; i < bits/8; {
+		c, err := m.byteAt(r, offset+i)
+		if err != nil {
+			return nil, err
+		}
+		n := 1
+		for i+n < bits/8 && int(c.k)+n < c.t.bits/8 {
+			next, err := m.byteAt(r, offset+i+n)
+			if err != nil {
+				return nil, err
+			}
+			if next != (cell{c.t, c.k + uint8(n)}) {
+				break
+			}
+			n++
+		}
+		parts = append(parts, m.extract(c.t, int(c.k)*8, n*8))
+		i += n
+	}
+	return m.join(parts), nil
+}
+
+// byteAt is what a byte of memory holds.
+func (m *machine) byteAt(r *region, offset int) (cell, error) {
+	switch {
+	case r.cells != nil && r.cells[offset].t != nil:
+		return r.cells[offset], nil
+	case r.data != nil:
+		return cell{m.constant(8, uint64(r.data[offset])), 0}, nil
+	case r.bits == 0:
+		return cell{}, fmt.Errorf("nothing is known of byte %d of %s", offset, r.name)
+	case r.bits < 8:
+		var lanes []*term
+		for i := range 8 / r.bits {
+			lanes = append(lanes, m.symbol(r.bits, r.content, offset*8/r.bits+i))
+		}
+		return cell{m.join(lanes), 0}, nil
+	}
+	n := r.bits / 8
+	return cell{m.symbol(r.bits, r.content, offset/n), uint8(offset % n)}, nil
+}
+
+// store stores lanes. Those that are zero in the guard, if there is one, are not
+// accessed; those of which it depends on an operand are written or not.
+func (m *machine) store(v value, x *vec, guard *term) error {
+	n := x.bits / 8
+	first, end := m.guarded(guard, len(x.lanes))
+	if first == end {
+		return nil
+	}
+	r, at, err := m.within(value{m.constant(64, v.t.val+uint64(first*n)), v.region}, (end-first)*n)
+	if err != nil {
+		return err
+	}
+	if !r.writable {
+		return fmt.Errorf("writes %s, want only dst written", r.name)
+	}
+	if r.cells == nil {
+		r.cells = make([]cell, r.to)
+		r.written = make([]byte, r.to)
+		r.unguarded = make([]byte, r.to)
+	}
+	m.stored = true
+	for lane := first; lane < end; lane++ {
+		t, offset := x.lanes[lane], at+(lane-first)*n
+		conditional := false
+		if guard != nil {
+			g := m.extract(guard, lane, 1)
+			if g.is(0) {
+				continue
+			}
+			if conditional = !g.is(1); conditional {
+				old, err := m.loadTerm(r, offset, x.bits)
+				if err != nil {
+					return err
+				}
+				t = m.ite(g, t, old)
+			}
+		}
+		m.progress += n
+		for k := range n {
+			r.cells[offset+k] = cell{t, uint8(k)}
+			r.written[offset+k] = 1
+			if !conditional {
+				r.unguarded[offset+k] = 1
+			}
+		}
+	}
+	return nil
+}
+
+// loadValue loads a general register: an address, where the memory holds one.
+func (m *machine) loadValue(v value, bits int) (value, error) {
+	r, offset, err := m.within(v, bits/8)
+	if err != nil {
+		return value{}, err
+	}
+	if p, ok := r.pointers[offset]; ok && bits == 64 {
+		return p, nil
+	}
+	loaded, err := m.load(v, bits/8, bits, nil)
+	if err != nil {
+		return value{}, err
+	}
+	return value{t: loaded.lanes[0]}, nil
+}
+
+// argument is the argument that an operand names, which must be all that it
+// reads.
+func (m *machine) argument(o operand, bits int) (value, error) {
+	for _, p := range m.function.params {
+		if p.name != o.name {
+			continue
+		}
+		if int64(p.offset) != o.disp || p.size*8 != bits {
+			return value{}, fmt.Errorf("reads %d bytes at %d, want the %d of %s at %d", bits/8, o.disp, p.size, p.name, p.offset)
+		}
+		m.used[m.roles[p.name]] = true
+		return m.arguments[p.name], nil
+	}
+	return value{}, fmt.Errorf("no argument %s", o.name)
+}
+
+// constantRegion is a file's read-only data.
+func (m *machine) constantRegion(name string) (*region, error) {
+	data, ok := m.function.static[name]
+	if !ok {
+		return nil, fmt.Errorf("no data %s", name)
+	}
+	return &region{name: name, content: name, bits: 8, to: len(data), data: data}, nil
+}
+
+// result is an instruction's result, computed once for the same sources.
+func (m *machine) result(in *inst, mask *term, compute func() (*vec, error), sources ...*vec) (*vec, error) {
+	key := resultKey{in: in, mask: mask}
+	for i, v := range sources {
+		*[]**vec{&key.a, &key.b, &key.c}[i] = v
+	}
+	if have := m.results[key]; have != nil {
+		return have, nil
+	}
+	v, err := compute()
+	if err == nil {
+		m.results[key] = v
+	}
+	return v, err
+}
+
+// each computes a vector lane by lane.
+func each(bits int, f func(lanes []*term) *term, sources ...*vec) *vec {
+	v := &vec{bits: bits}
+	lanes := make([]*term, len(sources))
+	for i := range sources[0].lanes {
+		for s, source := range sources {
+			lanes[s] = source.lanes[i]
+		}
+		v.lanes = append(v.lanes, f(lanes))
+	}
+	return v
+}

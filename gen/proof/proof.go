@@ -1,0 +1,747 @@
+// Package proof proves the library's assembly: that the checked-in text of every
+// kernel computes in each lane what PTX or the AMD ISA says, for all data.
+//
+// It reads the assembly files and nothing of how they were made. Each function is
+// executed from its entry to RET with general registers, flags and addresses as
+// numbers, and lanes as expressions of the operands' lanes, which are unknown
+// (machine.go; amd64.go and arm64.go are the instructions). This is done for every
+// length from 0 to two turns of the longest loop past where the last of its
+// instructions is first executed, for every alignment of dst where that makes a
+// difference, with and without stream, and where dst is an operand if the order of
+// reads and writes lets that make a difference. It is an error, which names the
+// line and the situation, if an instruction reads an undefined register or flag,
+// accesses memory outside the operands, writes anything but dst or, with AVX-512,
+// to a lane that is not active, lets data decide where it goes on or what it
+// accesses, breaks the calling convention, or is never executed at all. For longer
+// slices, the states at the head of each outer loop are compared, at lengths
+// further and further apart: they must be the same in each turn but for counters
+// and lanes that move on evenly.
+//
+// Then z3 shows that each expression that occurs, with lanes counted from the
+// result's own, equals the specification (theorem.go). Lanes have few different
+// expressions, so each is proved once.
+//
+// What is assumed: that the tables of instructions say what processors do, which a
+// test compares with processors; that terms are simplified rightly, which a test
+// compares with their values; z3; Go's assembler; and that Go calls kernels as the
+// table of kernels and the roles of operands say. That is the Go code's part, and
+// tested only: that mask and value are the field's in every lane, that shift, mask
+// and sign are those of the field (extract.go shows that bfe comes out then, but
+// for Field.From), that the parts of a Pack have no bit in common and make the
+// fields in their order, and that pieces of a slice are handed out as one.
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/bits"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Kernel is what a function of the assembly is specified to be.
+type Kernel struct {
+	Symbol   string
+	Shape    Shape
+	Spec     Spec
+	Operands []Operand // all arguments, in any order
+	Overlap  bool      // operands may overlap dst in any way, rather than be dst exactly
+	Guarded  bool      // lanes that are not active are not even rewritten
+	Least    int       // the fewest lanes that it is called with
+}
+
+// A Spec is what each lane must equal.
+type Spec struct {
+	Instruction string
+	Word        int // bits of sources
+	Bits        int // bits of dst
+	Lane        int // what arguments are replicated by: the greater of them, or more
+}
+
+// The instructions that kernels must equal. Those that are no instruction of an
+// ISA are what Go makes one of, in this package's terms: Move is src shifted by a
+// signed count and masked, with its sign extended; Pack's parts are Move and
+// AddSign, added to KeepBase.
+const (
+	BFI         = "bfi"   // PTX
+	BFEUnsigned = "bfe.u" // PTX
+	BFESigned   = "bfe.s" // PTX
+	VBFI        = "v_bfi" // AMD
+	Move        = "move"
+	AddSign     = "sign"
+	KeepBase    = "keep"
+)
+
+// A Shape says which lanes of dst a kernel writes.
+type Shape int
+
+const (
+	Slice  Shape = iota // as many as Count or Bytes says
+	Masked              // the same, of which those not active keep their value
+	Warp                // 32, of which those not active keep their value
+	Pack                // those from Low up to High, made of Columns
+)
+
+// An Operand is an argument, and what it is to the instruction.
+type Operand struct {
+	Name   string
+	Role   Role
+	Bits   int     // of each lane in memory, 0 for an argument by value
+	Size   int     // Columns: bytes of each element; Active: bytes that the mask comes in
+	Fields []Field // Columns: what is in an element
+}
+
+// A Field is at so many bytes from the start of an element of the array that an
+// operand points to.
+type Field struct {
+	Offset int
+	Role   Role
+}
+
+// A Role is what an operand is to a kernel.
+type Role int
+
+const (
+	Destination Role = iota
+	Source           // a of PTX, S1 of AMD
+	Base             // b of PTX, S2 of AMD
+	Mask             // S0 of AMD
+	Pos              // in memory its low 8 bits count, as an argument it has no others
+	Width            // its low 8 bits count
+	FieldMask        // the ones of the field that pos and width say, in every lane
+	FieldValue       // the field of a value, at its place, in every lane
+	Shift            // Move: by how much, to the left where positive
+	MoveMask         // Move: which bits remain, in every lane
+	Sign             // Move: the highest of them if the field is signed, else 0, in every lane
+	Keep             // Pack: the bits of base that remain, in every lane
+	Constant         // Pack: bits to add, in every lane
+	Kind             // Columns: the elements' size as a power of two, and maybe SignKind
+	Before           // Pack: the word before a column
+	Active           // a bit for each lane
+	Columns          // an array of what each column has
+	Count            // lanes, or elements of Columns
+	Bytes            // lanes, as bytes
+	Size             // bytes of a lane of dst
+	Low              // the first lane
+	High             // the end of lanes
+	Stream           // stores bypass the cache
+)
+
+// SignKind in a column's kind says that its sign is added, rather than its bits.
+const SignKind = 4
+
+// A File is an assembly file.
+type File struct{ Name, Text string }
+
+// Prove proves the kernels that are chosen, and writes a line for each.
+func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol string) bool) error {
+	functions, err := parseAll(files)
+	if err != nil {
+		return err
+	}
+	specified := map[string]bool{}
+	var subjects []*subject
+	for _, k := range kernels {
+		if specified[k.Symbol] = true; !chosen(k.Symbol) {
+			continue
+		}
+		f := functions[k.Symbol]
+		if f == nil {
+			return fmt.Errorf("no TEXT of %s, which is in the table of kernels", k.Symbol)
+		}
+		subjects = append(subjects, newSubject(k, f))
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		if !specified[name] {
+			return fmt.Errorf("TEXT %s is not in the table of kernels", name)
+		}
+	}
+	if len(subjects) == 0 {
+		return errors.New("no kernel is chosen")
+	}
+	shared := &solver{results: map[string]*result{}}
+	errs := make([]error, len(subjects))
+	var mutex sync.Mutex
+	inParallel(len(subjects), func(i int) {
+		s := subjects[i]
+		errs[i] = s.prove(shared)
+		s.model = nil // it is large
+		mutex.Lock()
+		defer mutex.Unlock()
+		if errs[i] != nil {
+			fmt.Fprintf(w, "%s: wrong: %v\n", s, errs[i])
+		} else {
+			fmt.Fprintf(w, "%s: proved in %d runs, up to %d lanes, %d expressions, %.1f + %.1f s\n", s, s.runs, s.longest, len(s.claims), s.executing.Seconds(), s.solving.Seconds())
+		}
+	})
+	wrong := 0
+	for _, err := range errs {
+		if err != nil {
+			wrong++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := functions[name]
+		if in := f.unreached(); in != nil && wrong == 0 {
+			return fmt.Errorf("%s:%d: %s: no length executes it", f.file, in.line, in.text)
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d of %d kernels are not proved", wrong, len(subjects))
+	}
+	extractions := map[extraction]bool{}
+	for _, s := range subjects {
+		if s.Spec.Instruction == Move {
+			extractions[extraction{s.Spec.Word, s.Spec.Bits, false}] = true
+			extractions[extraction{s.Spec.Word, s.Spec.Bits, true}] = true
+		}
+	}
+	list := slices.Collect(maps.Keys(extractions))
+	failed := make([]error, len(list))
+	inParallel(len(list), func(i int) { failed[i] = list[i].prove() })
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%d kernels are proved, by %d theorems\n", len(subjects), len(shared.results)+len(list))
+	return err
+}
+
+// parseAll is the functions of all files.
+func parseAll(files []File) (map[string]*function, error) {
+	functions := map[string]*function{}
+	for _, f := range files {
+		a := amd64
+		if strings.HasSuffix(f.Name, "_arm64.s") {
+			a = arm64
+		}
+		parsed, err := parse(f.Name, f.Text, a)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(functions, parsed)
+	}
+	return functions, nil
+}
+
+// inParallel calls f with each number below n, as many at a time as there are
+// processors.
+func inParallel(n int, f func(i int)) {
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+}
+
+// A solver solves each theorem once.
+type solver struct {
+	sync.Mutex
+	results map[string]*result
+}
+
+type result struct {
+	sync.Once
+	counterexample string
+	err            error
+}
+
+func (s *solver) solve(th theorem) (string, error) {
+	s.Lock()
+	r := s.results[th.key()]
+	if r == nil {
+		r = new(result)
+		s.results[th.key()] = r
+	}
+	s.Unlock()
+	r.Do(func() { r.counterexample, r.err = th.prove() })
+	return r.counterexample, r.err
+}
+
+// A situation is what a kernel is run with, but for data.
+type situation struct {
+	lanes   int // the end of them, for Pack
+	low     int
+	align   int // the low bits of dst's address
+	stream  bool
+	kinds   []int  // Pack: of the columns
+	base    bool   // Pack: it is not nil
+	signed  bool   // Move: the sign is not 0
+	choices string // the outcomes of what arguments decide
+	same    string // the operand that dst is
+}
+
+func (s situation) String() string {
+	text := fmt.Sprintf("n = %d, dst %d bytes past alignment", s.lanes, s.align)
+	if s.low > 0 {
+		text += fmt.Sprintf(", lo = %d", s.low)
+	}
+	if s.kinds != nil {
+		text += fmt.Sprintf(", columns of kinds %v, base given: %t", s.kinds, s.base)
+	}
+	if s.signed {
+		text += ", signed"
+	}
+	if s.stream {
+		text += ", stream"
+	}
+	if s.same != "" {
+		text += ", dst is " + s.same
+	}
+	return text
+}
+
+// A subject is a kernel being proved.
+type subject struct {
+	Kernel
+	*model
+	runs, longest int
+	executing     time.Duration
+	solving       time.Duration
+	turn          int               // lanes of the longest turn of a loop
+	checked       map[laneKey]*term // a lane's expression, relative to the lane
+	met           []met             // by lane
+	claims        map[claimKey]claim
+	order         []claimKey        // of claims
+	packed        map[claimKey]bool // Pack: expressions that have been taken apart
+}
+
+// A claimKey is a lane's expression, and what else its theorem depends on.
+type claimKey struct {
+	have   *term
+	spec   Spec
+	same   string // the operand that dst is
+	signed bool
+	given  *term // what arguments are
+}
+
+type laneKey struct {
+	c    cell
+	lane int
+}
+
+// met is what a lane held last, and in what situation, as far as it matters.
+type met struct {
+	c   cell
+	key claimKey
+}
+
+// A claim is a theorem and where it was first met.
+type claim struct {
+	theorem
+	lane  int
+	where situation
+}
+
+func newSubject(k Kernel, f *function) *subject {
+	s := &subject{Kernel: k, model: newModel(f), checked: map[laneKey]*term{}, claims: map[claimKey]claim{}, packed: map[claimKey]bool{}}
+	most := 1
+	for _, in := range f.insts {
+		for _, o := range in.operands {
+			if o.kind == isVector {
+				most = max(most, o.size)
+			}
+		}
+	}
+	s.granule = bits.Len(uint(most)) - 1
+	return s
+}
+
+// String names the subject: where one function is for words of each width, that
+// too.
+func (s *subject) String() string {
+	if s.name(Size) != "" {
+		return fmt.Sprintf("%s, %d bits", s.Symbol, s.Spec.Bits)
+	}
+	return s.Symbol
+}
+
+func (s *subject) prove(shared *solver) error {
+	start := time.Now()
+	err := s.execute()
+	s.executing = time.Since(start)
+	if err != nil {
+		return err
+	}
+	s.function.reach(s.reached)
+	start = time.Now()
+	defer func() { s.solving = time.Since(start) }()
+	for _, t := range s.order {
+		c := s.claims[t]
+		counterexample, err := shared.solve(c.theorem)
+		if err != nil {
+			return err
+		}
+		if counterexample != "" {
+			return fmt.Errorf("lane %d, %s: %s, by %s", c.lane, c.where, counterexample, c.Instruction)
+		}
+	}
+	return nil
+}
+
+// mostBytes is where the search for a length that executes an instruction ends.
+const mostBytes = 2048
+
+// execute runs the kernel in every situation.
+func (s *subject) execute() error {
+	switch s.Shape {
+	case Warp:
+		return s.situations(situation{lanes: 32}, false)
+	case Pack:
+		return s.executePack()
+	}
+	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
+}
+
+// lengths runs every length that is wanted. First it finds, by lengths further and
+// further apart, which instructions can be executed and how long the turns of
+// loops are.
+func (s *subject) lengths(run func(n int, compare bool) error) error {
+	for n := s.Least; n <= mostBytes*8/s.Spec.Lane; n += 1 + n/4 {
+		if err := run(n, true); err != nil {
+			return err
+		}
+	}
+	all := count(s.reached)
+	clear(s.reached)
+	last := 0 // the least length by which all are executed
+	vector := 1 << s.granule * 8 / s.Spec.Bits
+	for n := s.Least; n <= last+2*s.turn+vector; n++ {
+		before := count(s.reached)
+		if err := run(n, false); err != nil {
+			return err
+		}
+		if count(s.reached) > before {
+			last = n
+		}
+		if count(s.reached) < all {
+			last = max(last, n) // some length above executes the rest
+		}
+		s.longest = n
+	}
+	return nil
+}
+
+func count(list []bool) int {
+	n := 0
+	for _, b := range list {
+		if b {
+			n++
+		}
+	}
+	return n
+}
+
+// situations runs a length in each alignment of dst, with and without stream, and
+// with dst as each operand, where it makes a difference.
+func (s *subject) situations(at situation, compare bool) error {
+	streams, err := s.alignments(at, compare)
+	if err == nil && streams {
+		at.stream = true
+		_, err = s.alignments(at, compare)
+	}
+	if err == nil && s.name(Sign) != "" && !at.signed {
+		at.stream, at.signed = false, true
+		return s.situations(at, compare)
+	}
+	return err
+}
+
+// alignments reports whether stream makes a difference.
+func (s *subject) alignments(at situation, compare bool) (streams bool, err error) {
+	for at.align = range 1 << s.granule {
+		if at.stream && at.align*8%s.Spec.Bits != 0 {
+			continue // Go asks for that only where dst is aligned to its lanes
+		}
+		seen := false
+		reread := map[string]bool{}
+		err := s.choices(at, compare, func(m *machine) {
+			streams = streams || m.used[Stream]
+			seen = seen || m.dst.seen
+			for _, r := range m.regions {
+				reread[r.name] = reread[r.name] || r.reread
+			}
+		})
+		if err != nil {
+			return false, err
+		}
+		for name, is := range reread {
+			if is && !at.stream { // Go asks for no stream where dst is an operand
+				same := at
+				same.same = name
+				if err := s.choices(same, compare, func(*machine) {}); err != nil {
+					return false, err
+				}
+			}
+		}
+		if !seen {
+			break
+		}
+	}
+	return streams, nil
+}
+
+// choices runs one situation with each outcome of what arguments decide.
+func (s *subject) choices(at situation, compare bool, done func(*machine)) error {
+	m, err := s.run(at, compare)
+	if errors.Is(err, errChoice) {
+		for _, outcome := range []string{"0", "1"} {
+			next := at
+			next.choices += outcome
+			if err := s.choices(next, compare, done); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err == nil {
+		done(m)
+	}
+	return err
+}
+
+// run runs one situation and checks what it leaves in dst.
+func (s *subject) run(at situation, compare bool) (*machine, error) {
+	s.runs++
+	m, err := s.machine(at)
+	if err == nil {
+		if compare {
+			m.loops = &loops{last: map[int]*turn{}}
+		}
+		err = m.run()
+	}
+	if err == nil && compare {
+		s.turn = max(s.turn, m.loops.most)
+	}
+	if err == nil {
+		err = s.check(m, at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, at)
+	}
+	return m, nil
+}
+
+// machine is a machine before its first instruction.
+func (s *subject) machine(at situation) (*machine, error) {
+	m := &machine{
+		model: s.model, arguments: map[string]value{}, used: map[Role]bool{}, overlap: s.Overlap,
+		roles: map[string]Role{}, nonzero: map[*term]bool{}, choices: at.choices, given: s.constant(1, 1),
+	}
+	operand := func(name string, bits int) *region {
+		r := &region{name: name, content: name, bits: bits, from: at.low * bits / 8, to: (at.lanes*bits + 7) / 8}
+		m.regions = append(m.regions, r)
+		return r
+	}
+	number := func(bits int, v int) value { return value{t: s.constant(bits, uint64(v))} }
+	pointer := func(r *region) value { return value{s.constant(64, 0), r} }
+	for _, p := range s.function.params {
+		i := slices.IndexFunc(s.Operands, func(o Operand) bool { return o.Name == p.name })
+		if i < 0 {
+			return nil, fmt.Errorf("argument %s of %s is not in the table of kernels", p.name, s.Symbol)
+		}
+		o := s.Operands[i]
+		m.roles[o.Name] = o.Role
+		v := value{t: s.symbol(p.size*8, o.Name+":", 0)}
+		switch o.Role {
+		case Destination:
+			m.dst = operand(o.Name, o.Bits)
+			m.dst.writable = true
+			m.dst.align = at.align
+			v = pointer(m.dst)
+		case Columns:
+			v = pointer(s.columns(m, o, at, operand))
+		case Count:
+			v = number(64, at.lanes)
+			if s.Shape == Pack {
+				v = number(64, len(at.kinds))
+			}
+		case Bytes:
+			v = number(64, at.lanes*s.Spec.Bits/8)
+		case Size:
+			v = number(64, s.Spec.Bits/8)
+		case High:
+			v = number(64, at.lanes)
+		case Low:
+			v = number(64, at.low)
+		case Stream:
+			v = number(8, 0)
+			if at.stream {
+				v = number(8, 1)
+			}
+		case Sign:
+			if !at.signed {
+				v = number(64, 0)
+			}
+			m.nonzero[v.t] = at.signed
+		case Active:
+			if p.pointer {
+				r := operand(o.Name, 1)
+				r.from, r.to = 0, (r.to+o.Size-1)/o.Size*o.Size
+				v = pointer(r)
+				break
+			}
+			var lanes []*term
+			for i := range p.size * 8 {
+				lanes = append(lanes, s.symbol(1, o.Name, i))
+			}
+			v = value{t: s.join(lanes)}
+		default:
+			switch {
+			case !p.pointer:
+			case s.Shape == Pack && o.Role == Base && !at.base:
+				v = number(64, 0)
+			default:
+				r := operand(o.Name, o.Bits)
+				r.exact = o.Bits == s.Spec.Bits && !s.Overlap
+				v = pointer(r)
+			}
+		}
+		m.arguments[p.name] = v
+	}
+	for _, r := range m.regions {
+		if at.same == r.name {
+			r.stands = m.dst
+			m.dst.content = r.content
+		}
+	}
+	return m, nil
+}
+
+// mostClaims is more than lanes that are computed alike give rise to.
+const mostClaims = 200
+
+// check collects the expressions in dst's lanes.
+func (s *subject) check(m *machine, at situation) error {
+	if s.Guarded && slices.Contains(m.dst.unguarded, 1) {
+		return errors.New("writes lanes whether they are active or not")
+	}
+	key := claimKey{spec: s.Spec, signed: at.signed, given: m.given}
+	if s.Shape == Warp || s.Shape == Masked {
+		key.same = at.same // inactive lanes hold that
+	}
+	for len(s.met) < at.lanes {
+		s.met = append(s.met, met{})
+	}
+	n := s.Spec.Bits / 8
+	for lane := at.low; lane < at.lanes; lane++ {
+		if s.Shape != Pack && s.same(m, lane*n, n, s.met[lane].c) && s.met[lane].key == key {
+			continue
+		}
+		have, err := s.lane(m, lane)
+		if err != nil {
+			return err
+		}
+		if m.dst.cells != nil {
+			s.met[lane] = met{m.dst.cells[lane*n], key}
+		}
+		claimed := key
+		claimed.have = have
+		if err := s.claim(claimed, lane, at); err != nil {
+			return err
+		}
+		if len(s.claims) > mostClaims {
+			return fmt.Errorf("more than %d different expressions, want lanes to be computed alike", mostClaims)
+		}
+	}
+	return nil
+}
+
+// same reports whether bytes of dst are those of a term from one byte on.
+func (s *subject) same(m *machine, offset, size int, c cell) bool {
+	if m.dst.cells == nil || c.t == nil {
+		return false
+	}
+	for k := range size {
+		if m.dst.cells[offset+k] != (cell{c.t, c.k + uint8(k)}) {
+			return false
+		}
+	}
+	return true
+}
+
+// lane is what dst holds in a lane, with lanes of operands counted from that one.
+func (s *subject) lane(m *machine, lane int) (*term, error) {
+	n := s.Spec.Bits / 8
+	var key laneKey
+	if m.dst.cells != nil {
+		key = laneKey{m.dst.cells[lane*n], lane}
+	}
+	whole := s.same(m, lane*n, n, key.c)
+	if have := s.checked[key]; whole && have != nil {
+		return have, nil
+	}
+	t, err := m.loadTerm(m.dst, lane*n, s.Spec.Bits)
+	if err != nil {
+		return nil, err
+	}
+	have := s.relative(t, lane)
+	if whole {
+		s.checked[key] = have
+	}
+	return have, nil
+}
+
+// claim makes a theorem of a lane's expression, unless it has been made already.
+func (s *subject) claim(key claimKey, lane int, at situation) error {
+	if s.Shape == Pack {
+		return s.claimColumns(key, lane, at)
+	}
+	if _, ok := s.claims[key]; ok {
+		return nil
+	}
+	have := key.have
+	th := theorem{Spec: s.Spec, have: have, roles: map[string]Role{}, signed: key.signed, active: s.Shape == Warp || s.Shape == Masked}
+	for _, o := range s.Operands {
+		if o.Role <= Active && (o.Role != Destination || th.active) {
+			th.roles[o.Name] = o.Role
+		}
+	}
+	th.given = key.given
+	dst := s.symbol(s.Spec.Bits, s.name(Destination), 0)
+	if key.same != "" {
+		th.is = [2]string{s.name(Destination), key.same}
+		dst = s.symbol(s.Spec.Bits, key.same, 0)
+	}
+	if active := s.symbol(1, s.name(Active), 0); th.active && have.op == opIte && have.a == active && have.c == dst {
+		// An inactive lane keeps its value; what is left is like a lane of a slice.
+		th.active, th.have, th.is = false, s.replace(have.b, active, s.constant(1, 1)), [2]string{}
+		delete(th.roles, s.name(Destination))
+		delete(th.roles, s.name(Active))
+	}
+	s.add(key, claim{th, lane, at})
+	return nil
+}
+
+// name is the name of the operand with a role, empty if there is none.
+func (s *subject) name(role Role) string {
+	for _, o := range s.Operands {
+		if o.Role == role {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// add reports whether a claim is new.
+func (s *subject) add(key claimKey, c claim) bool {
+	if _, ok := s.claims[key]; ok {
+		return false
+	}
+	s.claims[key] = c
+	s.order = append(s.order, key)
+	return true
+}

@@ -1,0 +1,160 @@
+package proof
+
+import (
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// A Sample is a call of a kernel, and what it leaves in dst by the model. It is
+// there to compare the model with processors.
+type Sample struct {
+	Symbol    string
+	Types     []string // of the arguments, in Go
+	Arguments []Argument
+	Want      []byte
+}
+
+// An Argument is a number or memory.
+type Argument struct {
+	Number   uint64
+	Memory   []byte
+	Align    int            // of Memory, in bytes past a multiple of 64
+	Pointers map[int][]byte // what Memory points to, by the offset of the pointer
+}
+
+// Samples executes each kernel count times on random operands and lengths.
+func Samples(files []File, kernels []Kernel, count int, chosen func(symbol string) bool) ([]Sample, error) {
+	functions, err := parseAll(files)
+	if err != nil {
+		return nil, err
+	}
+	var list []Sample
+	for _, k := range kernels {
+		f := functions[k.Symbol]
+		if f == nil || !chosen(k.Symbol) {
+			continue
+		}
+		s := newSubject(k, f)
+		for i := range count {
+			sample, err := s.sample(rand.New(rand.NewPCG(uint64(i), uint64(k.Spec.Bits))))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, sample)
+		}
+	}
+	return list, nil
+}
+
+// sample executes a kernel once, in a situation that the numbers choose.
+func (s *subject) sample(r *rand.Rand) (Sample, error) {
+	at := situation{lanes: s.Least + r.IntN(2+8*8<<s.granule/s.Spec.Lane), align: r.IntN(64), signed: r.IntN(2) == 0, base: r.IntN(3) > 0}
+	if s.Shape == Warp {
+		at.lanes = 32
+	}
+	if r.IntN(2) == 0 {
+		at.lanes = s.Least + r.IntN(40)
+		if s.Shape == Warp {
+			at.lanes = 32
+		}
+	}
+	if at.stream = r.IntN(2) == 0 && s.Spec.Bits == s.Spec.Lane; at.stream {
+		at.align &^= s.Spec.Bits/8 - 1
+	}
+	align := at.align
+	at.align %= 1 << s.granule
+	if s.Shape == Pack {
+		for range r.IntN(4) {
+			at.kinds = append(at.kinds, r.IntN(4))
+		}
+		for k, kind := range at.kinds {
+			for 8<<kind > s.Spec.Lane {
+				kind--
+			}
+			at.kinds[k] = kind | r.IntN(2)*SignKind
+		}
+		at.low = min(at.lanes-s.Least, r.IntN(6))
+	}
+	seed := r.Uint64()
+	value := func(t *term) uint64 { return random(seed, t) }
+	var m *machine
+	choices := func(c string) error {
+		at.choices = c
+		var err error
+		if m, err = s.machine(at); err != nil {
+			return err
+		}
+		if err = m.run(); err == nil && eval(m.given, value) == 0 {
+			return errChoice // the operands choose otherwise
+		}
+		return err
+	}
+	err := choices("")
+	for c := range 8 {
+		if err == nil {
+			break
+		}
+		err = choices([]string{"0", "1", "00", "01", "10", "11", "000", "001"}[c])
+	}
+	if err != nil {
+		return Sample{}, err
+	}
+	sample := Sample{Symbol: s.Symbol}
+	bytesOf := func(r *region) []byte {
+		data := make([]byte, r.to)
+		for i := r.from; i < r.to; i++ {
+			if _, ok := r.pointers[i&^7]; ok || r.bits == 0 && r.fields[i&^7] == nil {
+				continue
+			}
+			if t := r.fields[i&^7]; t != nil {
+				data[i] = byte(eval(t, value) >> (i & 7 * 8))
+				continue
+			}
+			c, _ := m.byteAt(r, i) // all else is known
+			data[i] = byte(eval(c.t, value) >> (c.k * 8))
+		}
+		return data
+	}
+	for _, p := range s.function.params {
+		v := m.arguments[p.name]
+		sample.Types = append(sample.Types, p.typ)
+		var a Argument
+		switch {
+		case v.region == nil:
+			a.Number = eval(v.t, value)
+		case v.region == m.dst:
+			sample.Want = bytesOf(m.dst)
+			before := *m.dst
+			before.cells = nil
+			a.Memory, a.Align = bytesOf(&before), align
+		default:
+			a.Memory, a.Align = bytesOf(v.region), r.IntN(64)
+			for _, offset := range slices.Sorted(maps.Keys(v.region.pointers)) {
+				if a.Pointers == nil {
+					a.Pointers = map[int][]byte{}
+				}
+				a.Pointers[offset] = bytesOf(v.region.pointers[offset].region)
+			}
+		}
+		sample.Arguments = append(sample.Arguments, a)
+	}
+	return sample, nil
+}
+
+// random is the value of a symbol: bits at random, or a number that is small, as
+// counts are that make a difference.
+func random(seed uint64, t *term) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(t.name))
+	r := rand.New(rand.NewPCG(seed+t.val, h.Sum64()))
+	v := r.Uint64()
+	switch r.IntN(4) {
+	case 0:
+		v = uint64(r.IntN(80))
+	case 1:
+		v = -uint64(r.IntN(80))
+	}
+	return v & ones(t.bits)
+}

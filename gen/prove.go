@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+
+	"github.com/gobfi/bfi/gen/proof"
+)
+
+// prove proves the assembly below a directory: the kernels whose symbols match.
+func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
+	files, err := assembly(root)
+	if err != nil {
+		return err
+	}
+	list, err := specifications()
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(400) // it makes many small things that last
+	return proof.Prove(w, files, list, symbols.MatchString)
+}
+
+// assembly is the assembly in a directory.
+func assembly(root string) ([]proof.File, error) {
+	var files []proof.File
+	for _, name := range []string{"bfi_amd64.s", "bfi_arm64.s"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, proof.File{Name: name, Text: string(text)})
+	}
+	return files, nil
+}
+
+// specifications is what the table says of every function of the assembly.
+func specifications() ([]proof.Kernel, error) {
+	var list []proof.Kernel
+	for _, k := range kernels {
+		for _, isa := range []isa{avx2, avx512, neon} {
+			for _, t := range k.targets(isa) {
+				for _, spec := range k.specs(t) {
+					p, err := k.specification(t, spec)
+					if err != nil {
+						return nil, err
+					}
+					list = append(list, p)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// specs is what one function must compute: one thing for each width that words may
+// have.
+func (k kernel) specs(t target) []proof.Spec {
+	instruction := map[instruction]string{
+		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.Move, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
+	}[k.equals]
+	var list []proof.Spec
+	for bits := 8; bits <= 64; bits *= 2 {
+		switch {
+		case k.lanes == anyLanes:
+			list = append(list, proof.Spec{Instruction: instruction, Word: bits, Bits: bits, Lane: bits})
+		case k.shape == packShape && bits <= t.lane:
+			list = append(list, proof.Spec{Word: bits, Bits: bits, Lane: t.lane})
+		case k.shape != packShape && bits == t.element:
+			list = append(list, proof.Spec{Instruction: instruction, Word: t.word, Bits: bits, Lane: max(t.word, bits)})
+		}
+	}
+	return list
+}
+
+// roles are what arguments by value are to the specification.
+var roles = map[string]proof.Role{
+	"pos": proof.Pos, "mask": proof.FieldMask, "value": proof.FieldValue, "shift": proof.Shift, "sign": proof.Sign,
+	"n": proof.Count, "k": proof.Count, "lo": proof.Low, "hi": proof.High, "size": proof.Size, "keep": proof.Keep,
+	"active": proof.Active, "stream": proof.Stream,
+}
+
+// pointerRoles are what pointers are to it.
+var pointerRoles = map[string]proof.Role{
+	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask, "pos": proof.Pos, "width": proof.Width,
+	"active": proof.Active, "parts": proof.Columns,
+}
+
+func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
+	p := proof.Kernel{Symbol: k.symbol(t), Spec: spec, Overlap: k.shape == warpShape, Guarded: k.shape == maskedShape && t.isa == avx512}
+	p.Shape = map[shape]proof.Shape{
+		sliceShape: proof.Slice, maskedShape: proof.Masked, warpShape: proof.Warp, packShape: proof.Pack,
+	}[k.shape]
+	if k.shape == packShape && t.isa == avx2 {
+		p.Least = 256 / t.lane // Go packs fewer by itself
+	}
+	for _, param := range k.params(t) {
+		o := proof.Operand{Name: param.name}
+		var ok bool
+		if param.typ == "unsafe.Pointer" {
+			o.Role, ok = pointerRoles[param.name]
+		} else {
+			o.Role, ok = roles[param.name]
+		}
+		switch {
+		case !ok:
+			return p, fmt.Errorf("%s: no role of argument %s for the proof", p.Symbol, param.name)
+		case o.Role == proof.Columns:
+			o.Size = partSize
+			o.Fields = []proof.Field{
+				{Offset: partData, Role: proof.Source}, {Offset: partShift, Role: proof.Shift},
+				{Offset: partMask, Role: proof.MoveMask}, {Offset: partKind, Role: proof.Kind},
+			}
+		case o.Role == proof.Pos || o.Role == proof.Width:
+			o.Bits = 32
+		case o.Role == proof.Destination || o.Role == proof.Base:
+			o.Bits = spec.Bits
+		case o.Role == proof.Active:
+			o.Bits, o.Size = 1, 64/spec.Bits
+			if t.isa == neon {
+				o.Size = 8
+			}
+		case o.Role == proof.Count && k.lanes == anyLanes:
+			o.Role = proof.Bytes
+		case o.Role == proof.FieldMask && spec.Instruction == proof.Move:
+			o.Role = proof.MoveMask
+		case o.Role == proof.FieldValue && k.shape == packShape:
+			o.Role = proof.Constant
+		default:
+			o.Bits = spec.Word
+		}
+		p.Operands = append(p.Operands, o)
+	}
+	return p, nil
+}

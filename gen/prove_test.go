@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gobfi/bfi/gen/proof"
+)
+
+func requireZ3(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("z3"); err != nil {
+		if strings.Contains(os.Getenv("BFI_TEST_REQUIRE"), "z3") {
+			t.Fatalf("BFI_TEST_REQUIRE asks for z3: %v", err)
+		}
+		t.Skipf("nothing is proved: %v", err)
+	}
+}
+
+// proveChanged proves a function after a change of its text, once, from a line
+// that has a single space between words.
+func proveChanged(t *testing.T, symbol, from, to string) (string, error) {
+	t.Helper()
+	files, err := assembly("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := specifications()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := false
+	for i, f := range files {
+		text := regexp.MustCompile(`[ \t]+`).ReplaceAllString(strings.ReplaceAll(f.Text, "\n\t", "\n"), " ")
+		start := strings.Index(text, "TEXT ·"+symbol+"(SB)")
+		if start < 0 {
+			continue
+		}
+		at := regexp.MustCompile(`(?m)^(?:` + from + `)$`).FindStringSubmatchIndex(text[start:])
+		if at == nil {
+			t.Fatalf("no %s in %s", from, symbol)
+		}
+		text, body := text[:start], text[start:]
+		files[i].Text = text + body[:at[0]] + string(regexp.MustCompile(`(?m)^(?:`+from+`)$`).ExpandString(nil, to, body, at)) + body[at[1]:]
+		changed = true
+	}
+	if !changed {
+		t.Fatalf("no %s in the assembly", symbol)
+	}
+	var out bytes.Buffer
+	err = proof.Prove(&out, files, list, regexp.MustCompile(`^`+symbol+`$`).MatchString)
+	return out.String(), err
+}
+
+// What is wrong must be refuted, for the right reason and where it is.
+func TestProofRefutes(t *testing.T) {
+	requireZ3(t)
+	for _, c := range []struct {
+		name, symbol, from, to, want string
+	}{
+		{"right", "insertEach32AVX2", `VPSRLVD (.*)`, `VPSRLVD $1`, ""},
+		// Computing something else.
+		{"operands swapped", "insertEach32AVX2", `VPSRLVD (\w+), (\w+), (.*)`, `VPSRLVD $2, $1, $3`, `want = 0x\w+, have = 0x\w+, by bfi`},
+		{"ternary immediate", "insertEach32AVX512", `VPTERNLOGD \$0x12, (.*)`, `VPTERNLOGD $$0x1a, $1`, `want = .*, by bfi`},
+		{"displacement of 64 made 0", "insertEach32AVX2", `(VPSRLVD.*\n(?:.*\n)*?VPXOR) 64\((.*)`, `$1 0($2`, `by bfi`},
+		{"mask and source exchanged", "insertEach32NEON", `VBIT (\S+), (\S+), (.*)`, `VBIT $2, $1, $3`, `by bfi`},
+		{"lane mask a lane long", "insertEach32AVX512", `BZHIQ (\w+), (\w+), (\w+)`, `BZHIQ $1, $2, $3; STC; ADCQ $3, $3`, `by bfi|access to bytes`},
+		{"WORD by its bits, not its comment", "extractEachSigned32NEON", `WORD \$0x4e(\w+) // sshl (.*)`, `WORD $$0x6e$1 // sshl $2`, `by bfe`},
+		{"lanes of another width", "extractEachUnsigned32NEON", `WORD \$0x6ea(.*)`, `WORD $$0x6ee$1`, `by bfe`},
+		// Memory.
+		{"tail past the end", "insertEach32AVX2", `LEAQ -8\((\w+)\), (\w+)`, `LEAQ -7($1), $2`, `bfi_amd64.s:\d+: .*access to bytes .* of \w+, which has`},
+		{"store dropped", "insertEach32NEON", `FSTPQ .*`, ``, `not the same after a turn`},
+		{"store to a source", "insertEach32NEON", `FSTPQ (.*), \(R0\)`, `FSTPQ $1, (R1)`, `writes src, want only dst`},
+		{"unaligned streaming", "insertEach32AVX512", `ANDQ \$0x3f, (.*)`, `ANDQ $$0x1f, $1`, `VMOVNTDQ .*no multiple of 64`},
+		{"store before the load", "insertWarp32AVX2", `(VMOVDQU Y\d+, \(AX\))(\n(?:.*\n)*?)(VZEROUPPER)`, "$2$3", `by bfi|want`},
+		{"masked store not masked", "insertEachMasked32AVX512", `VMOVDQU32 (Z\d+), K\d, (.*)`, `VMOVDQU32 $1, $2`, `whether they are active or not`},
+		// The calling convention.
+		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},
+		{"no SFENCE", "insertEach32AVX2", `SFENCE`, ``, `RET: no SFENCE`},
+		{"goroutine's register", "insertEach32AVX2", `XORL (\w+), (\w+)`, `XORL $1, $2; MOVQ $1, R14`, `writes R14: it is the goroutine's`},
+		{"platform's register", "insertEach32NEON", `MOVD dst\+0\(FP\), R0`, `MOVD dst+0(FP), R18`, `writes R18`},
+		{"argument of another offset", "insertEach32AVX2", `MOVQ src\+8\(FP\), (.*)`, `MOVQ src+16(FP), $1`, `reads 8 bytes at 16, want the 8 of src at 8`},
+		{"argument too wide", "insertWarp32AVX2", `MOVL active\+40\(FP\), (.*)`, `MOVQ active+40(FP), $1`, `reads 8 bytes at 40, want the 4 of active`},
+		{"undefined register", "insertEach32AVX2", `MOVQ base\+16\(FP\), (.*)`, ``, `is undefined`},
+		{"undefined flag", "insertEach32AVX2", `CMPQ .*`, ``, `depends on a flag that is undefined`},
+		// Control flow.
+		{"turns that move on unevenly", "insertEach32NEON", `ADD \$64, R1`, `ADD $$60, R1`, `not the same after a turn`},
+		{"endless loop", "insertEach32AVX2", `SUBQ \$0x20, (\w+)\nJAE (vectors.*)`, "CMPQ AX, AX\nJAE $2", `access to|still running`},
+		{"code that nothing reaches", "insertEach32AVX2", `RET`, "RET\nXORL AX, AX", `no length executes it`},
+		{"unknown instruction", "insertEach32AVX2", `VPSRLVD (.*)`, `VPMULLD $1`, `bfi_amd64.s:\d+: the proof does not know what "VPMULLD" computes`},
+		{"unknown word", "insertEach32NEON", `WORD \$0x6e(.*)`, `WORD $$0x6f$1`, `bfi_arm64.s:\d+: the proof does not know what WORD \$0x6f\w+ computes`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, err := proveChanged(t, c.symbol, c.from, c.to)
+			if err != nil {
+				out += err.Error()
+			}
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("%s, want it proved", out)
+			case c.want == "":
+			case err == nil:
+				t.Errorf("proved, want it refuted:\n%s", out)
+			case !regexp.MustCompile(c.want).MatchString(out):
+				t.Errorf("%s, want %s", out, c.want)
+			default:
+				t.Log(out)
+			}
+		})
+	}
+}
+
+func TestProofNeedsTable(t *testing.T) {
+	files, err := assembly("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := specifications()
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(string) bool { return false }
+	err = proof.Prove(new(bytes.Buffer), files, list[1:], none)
+	if want := "TEXT " + list[0].Symbol + " is not in the table of kernels"; len(list) > 1 && list[1].Symbol != list[0].Symbol && (err == nil || err.Error() != want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	list[0].Symbol = "rotateAVX2"
+	err = proof.Prove(new(bytes.Buffer), files, list, func(symbol string) bool { return symbol == "rotateAVX2" })
+	if want := "no TEXT of rotateAVX2, which is in the table of kernels"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
