@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/gobfi/bfi"
+)
+
+// A place says how operands lie in memory.
+type place int
+
+const (
+	apart      place = iota // every operand at the start of a cache line
+	inPlace                 // the same with dst one of the operands
+	misaligned              // every operand past the start of a cache line
+)
+
+func (p place) String() string { return [...]string{"out of place", "in place", "misaligned"}[p] }
+
+// operands are what one case of a job works on: streams of n lanes, and what all
+// lanes share.
+type operands struct {
+	job        *job
+	place      place
+	n          int
+	p          [5]unsafe.Pointer
+	pos, width uint32
+	value      uint64
+	active     uint32 // of a warp
+}
+
+// of is stream k as a slice.
+func of[T word](x *operands, k int) []T { return unsafe.Slice((*T)(x.p[k]), x.n) }
+
+// mask is stream k as an active mask.
+func (x *operands) mask(k int) []uint64 { return unsafe.Slice((*uint64)(x.p[k]), (x.n+63)/64) }
+
+func warp[T word](x *operands, k int) *[bfi.WarpSize]T { return (*[bfi.WarpSize]T)(x.p[k]) }
+
+// at is lane i of stream k.
+func (x *operands) at(k, i int) uint64 {
+	switch x.job.operands[k].bits {
+	case 1:
+		return x.mask(k)[i/64] >> (i % 64) & 1
+	case 8:
+		return uint64(of[uint8](x, k)[i])
+	case 16:
+		return uint64(of[uint16](x, k)[i])
+	case 32:
+		return uint64(of[uint32](x, k)[i])
+	}
+	return of[uint64](x, k)[i]
+}
+
+// lane is lane i of every stream.
+func (x *operands) lane(i int) []uint64 {
+	var v []uint64
+	for k := range x.job.operands {
+		v = append(v, x.at(k, i))
+	}
+	return v
+}
+
+// wanted is what the outputs of lane i shall be, where v is what all streams were.
+func (x *operands) wanted(i int, v []uint64) []uint64 {
+	j := x.job
+	switch {
+	case j.warp && x.active>>i&1 == 0, j.active != 0 && v[j.active] == 0:
+		return v[:1]
+	case j.want != nil:
+		return []uint64{j.want(x, v)}
+	case j.operands[0].kind == output:
+		word := uint64(0)
+		for _, f := range j.fields {
+			value := v[f.column]
+			if f.column == 0 {
+				value = x.value
+			}
+			word = bfi.Bfi(value>>f.from, word, f.pos, f.width)
+		}
+		return []uint64{word}
+	}
+	var elements []uint64
+	for _, f := range j.fields {
+		elements = append(elements, bfi.Bfe(v[0], f.pos, f.width)<<f.from)
+	}
+	return elements
+}
+
+// laneBits is what all operands hold for each lane.
+func (j *job) laneBits(at place) int {
+	sum := 0
+	for _, o := range j.operands {
+		sum += o.bits
+	}
+	if at == inPlace {
+		sum -= j.operands[0].bits
+	}
+	return sum
+}
+
+// A store holds the streams of the longest operands, of up to 64 bits a lane.
+type store struct{ streams [5][]uint64 }
+
+// Streams begin a few cache lines apart modulo the page, and misaligned ones
+// some lanes past that, so that no two contend for one place of a cache.
+const (
+	pageWords = 4096 / 8
+	skewWords = 10 * 64 / 8
+	padWords  = 2*pageWords + 64
+)
+
+func newStore(lanes int) *store {
+	var s store
+	for k := range s.streams {
+		s.streams[k] = make([]uint64, lanes+padWords)
+	}
+	return &s
+}
+
+// operands lays out n lanes of a job in s.
+func (s *store) operands(j *job, at place, n int) *operands {
+	x := &operands{job: j, place: at, n: n, value: 0x5bd1e995, pos: 5, width: 11, active: math.MaxUint32}
+	if j.operands[0].bits <= 16 {
+		x.pos, x.width = 3, 4
+	}
+	for k, o := range j.operands {
+		stream := s.streams[k]
+		address := uintptr(unsafe.Pointer(unsafe.SliceData(stream)))
+		x.p[k] = unsafe.Pointer(&stream[int(-address%4096)/8+k*skewWords])
+		if at == misaligned {
+			x.p[k] = unsafe.Add(x.p[k], (1+k)*o.bits/8)
+		}
+	}
+	if at == inPlace {
+		x.p[j.inPlace] = x.p[0]
+	}
+	return x
+}
+
+// fill fills the streams of a job as far as its longest operands reach: with
+// random bits; but pos and width of each lane, unless they shall be harsh, with
+// those of fields in the word.
+func (s *store) fill(j *job, lanes int, harsh bool) {
+	state := uint64(1)
+	random := func() uint64 { // xorshift64*
+		state ^= state >> 12
+		state ^= state << 25
+		state ^= state >> 27
+		return state * 0x2545f4914f6cdd1d
+	}
+	wordBits := uint32(j.operands[0].bits)
+	for k, o := range j.operands {
+		stream := s.streams[k]
+		stream = stream[:min(lanes*o.bits/64+padWords, len(stream))]
+		for i := range stream {
+			stream[i] = random()
+		}
+		counts := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(stream))), 2*len(stream))
+		for i := range counts {
+			switch {
+			case harsh:
+			case o.kind == posOf:
+				counts[i] = uint32(random()>>32) % wordBits
+			case o.kind == widthOf:
+				counts[i] = uint32(random()>>32)%wordBits + 1
+			}
+		}
+	}
+}
+
+const harshLanes = 301
+
+// checkHarsh checks every contender of a job on short slices of any bits, and on
+// fields that lie in the word, end it, run past it and are none.
+func checkHarsh(s *store, j *job, at place) error {
+	fields := [][2]uint32{{0, 0}, {0, 32}, {0, 64}, {3, 7}, {31, 1}, {5, 200}, {32, 1}, {40, 24}, {63, 1}, {64, 9}, {255, 255}, {0x105, 0x107}}
+	masks := []uint32{0xffffffff, 0x55555555, 0x80000001, 0, 0x13579bdf}
+	n := harshLanes
+	if j.warp {
+		n = bfi.WarpSize
+	}
+	for i, f := range fields {
+		s.fill(j, n, true)
+		x := s.operands(j, at, n)
+		x.pos, x.width, x.active = f[0], f[1], masks[i%len(masks)]
+		for _, c := range contenders(x) {
+			if err := c.check(x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check does the job once and compares the answers with the scalar functions':
+// all of them, or of a long slice both ends and some between.
+func (c *contender) check(x *operands) error {
+	if c.kind == limit || c.kind == x.job.replaces && x.job.active != 0 {
+		return nil // the limit has other answers, and so has Insert under a mask
+	}
+	const end, step = 1 << 10, 9973
+	var indices []int
+	for i := 0; i < x.n; i++ {
+		if i == end && x.n > 3*end {
+			for ; i < x.n-end; i += step {
+				indices = append(indices, i)
+			}
+			i = x.n - end
+		}
+		indices = append(indices, i)
+	}
+	before := make([][]uint64, len(indices))
+	for j, i := range indices {
+		before[j] = x.lane(i)
+	}
+	c.choose()
+	c.run(1)
+	for j, i := range indices {
+		want := x.wanted(i, before[j])
+		var have []uint64
+		for k, o := range x.job.operands {
+			if o.kind == output {
+				have = append(have, x.at(k, i))
+			}
+		}
+		if !slices.Equal(have, want) {
+			return fmt.Errorf("wrong answer: %s: %s: lane %d of %d is %#x, want %#x; operands %#x, pos %d, width %d, value %#x, active %#x",
+				caseName(x.job, x.place, x.n), c.name(), i, x.n, have, want, before[j], x.pos, x.width, x.value, x.active)
+		}
+	}
+	return nil
+}
+
+// caseName is what -run is matched with.
+func caseName(j *job, at place, lanes int) string {
+	return fmt.Sprintf("%s/%s/%d", j.name, strings.ReplaceAll(at.String(), " ", "-"), lanes)
+}

@@ -1,0 +1,377 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gobfi/bfi/internal/tune"
+	"github.com/klauspost/cpuid/v2"
+)
+
+// A result is a whole run, as it is written to a file.
+type result struct {
+	CPU         string       `json:"cpu"`
+	Family      int          `json:"family"`
+	Model       int          `json:"model"`
+	Cores       int          `json:"cores"`
+	Caches      caches       `json:"caches"`
+	System      string       `json:"system"`
+	Go          string       `json:"go"`
+	Kernels     []string     `json:"kernels"` // worst first
+	C           string       `json:"c,omitempty"`
+	LeftOut     []string     `json:"left_out,omitempty"`
+	Commit      string       `json:"commit"`
+	Date        string       `json:"date"`
+	Command     string       `json:"command"`
+	BenchTime   string       `json:"benchtime"`
+	StreamBytes uintptr      `json:"stream_bytes"` // from how many on the library's stores bypass the cache
+	Comparisons []comparison `json:"comparisons"`
+	Series      []*series    `json:"series"`
+
+	samples bytes.Buffer // every round, in the Go benchmark format
+}
+
+// caches are the sizes in bytes that the processor tells, 0 where it does not.
+type caches struct {
+	L1D int `json:"l1d"`
+	L2  int `json:"l2"`
+	L3  int `json:"l3"`
+}
+
+// A series is one contender over all lengths of one job and place. Of warps the
+// lengths are those of the active mask, in set bits.
+type series struct {
+	Job       string    `json:"job"`
+	Place     string    `json:"place"`
+	Contender string    `json:"contender"`
+	Lanes     []int     `json:"lanes"`
+	Ns        []float64 `json:"ns"` // of one call: the median, and the quartiles
+	Q1        []float64 `json:"ns_q1"`
+	Q3        []float64 `json:"ns_q3"`
+}
+
+// A comparison is how many times as fast as another contender a kernel is, in the
+// same rounds.
+type comparison struct {
+	Kernel    string  `json:"kernel"`
+	Job       string  `json:"job"`
+	Place     string  `json:"place"`
+	Lanes     int     `json:"lanes"`
+	Contender string  `json:"contender"`
+	Ratio     float64 `json:"ratio"`
+	Q1        float64 `json:"ratio_q1"`
+	Q3        float64 `json:"ratio_q3"`
+	Bar       float64 `json:"bar,omitempty"` // what the kernel is held to
+}
+
+func (c *comparison) missed() bool { return c.Ratio < c.Bar }
+
+func newResult(opts *options) *result {
+	r := &result{
+		CPU:    cpuid.CPU.BrandName,
+		Family: cpuid.CPU.Family,
+		Model:  cpuid.CPU.Model,
+		Cores:  runtime.GOMAXPROCS(0),
+		Caches: caches{
+			L1D: max(cpuid.CPU.Cache.L1D, 0),
+			L2:  max(cpuid.CPU.Cache.L2, 0),
+			L3:  max(cpuid.CPU.Cache.L3, 0),
+		},
+		System:      runtime.GOOS + "/" + runtime.GOARCH,
+		Go:          runtime.Version(),
+		Kernels:     tune.Kernels,
+		C:           cCompiler,
+		LeftOut:     leftOut(),
+		Commit:      commit(),
+		Date:        time.Now().UTC().Format(time.DateOnly),
+		Command:     strings.TrimSpace("go -C bench run . " + strings.Join(os.Args[1:], " ")),
+		BenchTime:   opts.benchtime.String(),
+		StreamBytes: libraryStreamBytes,
+	}
+	if _, experiment, ok := strings.Cut(r.Go, "-X:"); ok {
+		r.Command = "GOEXPERIMENT=" + experiment + " " + r.Command
+	}
+	if r.CPU == "" {
+		r.CPU = "unknown " + runtime.GOARCH + " processor"
+	}
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		r.System += ", kernel " + strings.TrimSpace(string(release))
+	}
+	fmt.Fprintf(&r.samples, "goos: %s\ngoarch: %s\npkg: github.com/gobfi/bfi\ncpu: %s\ncommit: %s\n\n", runtime.GOOS, runtime.GOARCH, r.CPU, r.Commit)
+	return r
+}
+
+// commit is what is measured: of the working directory's repository, or else
+// what the go command stamped the program with.
+func commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
+	if err == nil {
+		return strings.TrimSpace(string(out))
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
+}
+
+var (
+	noise   = regexp.MustCompile(`(?i)\((r|tm)\)|@.*|\bcpu\b|\bprocessor\b|\b\w+-core\b`)
+	nonWord = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// slug names files after the processor. Many virtual machines tell only the
+// brand, so family and model are part of it.
+func (r *result) slug() string {
+	s := strings.ToLower(noise.ReplaceAllString(r.CPU, " "))
+	s = strings.Trim(nonWord.ReplaceAllString(s, "-"), "-")
+	return fmt.Sprintf("%s-f%dm%d", s, r.Family, r.Model)
+}
+
+// find is the series of a contender, or nil.
+func (r *result) find(job string, at place, contender string) *series {
+	for _, s := range r.Series {
+		if s.Job == job && s.Place == at.String() && s.Contender == contender {
+			return s
+		}
+	}
+	return nil
+}
+
+// add adds what was measured of a case: samples are nanoseconds a call, of each
+// contender in each round.
+func (r *result) add(c benchCase, cs []contender, samples [][]float64) {
+	byName := map[string][]float64{}
+	for i := range cs {
+		name := cs[i].name()
+		byName[name] = samples[i]
+		s := r.find(c.job.name, c.place, name)
+		if s == nil {
+			s = &series{Job: c.job.name, Place: c.place.String(), Contender: name}
+			r.Series = append(r.Series, s)
+		}
+		q1, median, q3 := quartiles(samples[i])
+		s.Lanes = append(s.Lanes, c.lanes)
+		s.Ns, s.Q1, s.Q3 = append(s.Ns, median), append(s.Q1, q1), append(s.Q3, q3)
+		function, kind, _ := strings.Cut(c.job.name, "/")
+		for _, ns := range samples[i] {
+			fmt.Fprintf(&r.samples, "Benchmark%s\t1\t%.5g ns/op\n", sampleName(function, kind, c.place.String(), c.lanes, name), ns)
+		}
+	}
+	for _, kernel := range r.Kernels {
+		for _, b := range c.job.bars {
+			than := b.than
+			switch than {
+			case cachedStores, c.job.replaces:
+				than = (&contender{kind: than, kernel: kernel}).name()
+			}
+			theirs := byName[than]
+			if b.place != c.place || b.lanes != c.lanes || theirs == nil {
+				continue
+			}
+			q1, median, q3 := quartiles(ratios(theirs, byName[library+" "+kernel]))
+			held := map[string]float64{"avx512": b.avx512, "avx2": b.avx2}
+			value, ok := held[kernel]
+			if !ok {
+				value = b.others
+			}
+			r.Comparisons = append(r.Comparisons, comparison{
+				Kernel: kernel, Job: c.job.name, Place: c.place.String(), Lanes: c.lanes,
+				Contender: than, Ratio: median, Q1: q1, Q3: q3, Bar: value,
+			})
+		}
+	}
+}
+
+// sampleName is the name of a benchmark without the word. A hyphen before a number
+// at its end would be read as GOMAXPROCS.
+func sampleName(function, kind, place string, lanes int, contender string) string {
+	value := strings.NewReplacer(",", "", " ", "_")
+	return fmt.Sprintf("%s/of=%s/place=%s/lanes=%d/by=%s", function, kind, value.Replace(place), lanes, value.Replace(contender))
+}
+
+// write writes r as JSON, an object a line, and all samples in the Go benchmark
+// format.
+func (r *result) write(path string) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	text = append(bytes.ReplaceAll(text, []byte(`{"`), []byte("\n{\"")), '\n')
+	if err := os.WriteFile(path+".json", text[1:], 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(path+".bench", r.samples.Bytes(), 0o666)
+}
+
+// print writes what was measured as tables.
+func (r *result) print(w io.Writer) {
+	fmt.Fprintf(w, "%s (family %d, model %d), %d cores, L1 %s, L2 %s, L3 %s\n", r.CPU, r.Family, r.Model, r.Cores,
+		size(r.Caches.L1D), size(r.Caches.L2), size(r.Caches.L3))
+	fmt.Fprintf(w, "%s, %s, C %s, kernels %s, commit %s, %s\n", r.System, r.Go, r.C, strings.Join(r.Kernels, " "), r.Commit, r.Date)
+	for _, missing := range r.LeftOut {
+		fmt.Fprintln(w, missing)
+	}
+	for i := 0; i < len(r.Series); {
+		k := i + 1
+		for k < len(r.Series) && r.Series[k].Job == r.Series[i].Job && r.Series[k].Place == r.Series[i].Place {
+			k++
+		}
+		printGroup(w, r.Series[i:k])
+		i = k
+	}
+	fmt.Fprint(w, "\nTimes as fast, median (quartiles) over the rounds:\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "kernel\tjob\tplace\tlanes\tas\tratio\tbar\t")
+	held, missed := 0, 0
+	for _, c := range r.Comparisons {
+		bar := ""
+		if c.Bar > 0 {
+			held++
+			bar = fmt.Sprint(c.Bar)
+		}
+		if c.missed() {
+			missed++
+			bar += " missed"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.2f (%.2f-%.2f)\t%s\t\n",
+			c.Kernel, c.Job, c.Place, size(c.Lanes), c.Contender, c.Ratio, c.Q1, c.Q3, bar)
+	}
+	t.Flush()
+	fmt.Fprintf(w, "%d of %d bars missed\n", missed, held)
+}
+
+// tableLanes are the lengths that the tables show; files have them all.
+var tableLanes = map[int]bool{1: true, 8: true, 32: true, 128: true, cached: true, 64 << 10: true, 1 << 20: true, memory: true}
+
+func printGroup(w io.Writer, all []*series) {
+	isWarp := strings.Contains(all[0].Job, "Warp")
+	unit := "billion lanes a second"
+	if isWarp {
+		unit = "nanoseconds a call, by active lanes"
+	}
+	fmt.Fprintf(w, "\n%s, %s, %s (± half the interquartile range):\n", all[0].Job, all[0].Place, unit)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var columns []int
+	for _, n := range all[0].Lanes {
+		if isWarp || tableLanes[n] {
+			columns = append(columns, n)
+			fmt.Fprintf(t, "\t%s", size(n))
+		}
+	}
+	fmt.Fprintln(t, "\t")
+	for _, s := range all {
+		fmt.Fprint(t, s.Contender)
+		for _, n := range columns {
+			cell := ""
+			if i := slices.Index(s.Lanes, n); i >= 0 {
+				value := s.Ns[i]
+				if !isWarp {
+					value = float64(n) / value
+				}
+				cell = fmt.Sprintf("%.3g ±%.0f%%", value, 50*(s.Q3[i]-s.Q1[i])/s.Ns[i])
+			}
+			fmt.Fprintf(t, "\t%s", cell)
+		}
+		fmt.Fprintln(t, "\t")
+	}
+	t.Flush()
+}
+
+// size writes a number as whole Ki or Mi where it is one.
+func size(n int) string {
+	switch {
+	case n == 0:
+		return "unknown"
+	case n%(1<<20) == 0:
+		return fmt.Sprint(n>>20, "Mi")
+	case n%(1<<10) == 0:
+		return fmt.Sprint(n>>10, "Ki")
+	}
+	return fmt.Sprint(n)
+}
+
+// readmeTable is the speed table of the README, as a results file gives it.
+func readmeTable(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var r result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return "", fmt.Errorf("%s: %v", path, err)
+	}
+	if len(r.Kernels) == 0 || r.find("Insert/u32", apart, goLoop) == nil {
+		return "", fmt.Errorf("%s: not the results of a whole run by this version of bench", path)
+	}
+	ours := library + " " + r.Kernels[len(r.Kernels)-1]
+	var b strings.Builder
+	// row writes the cells of contenders.
+	row := func(format, job string, lanes int, figure func(ns float64) float64, contenders ...string) {
+		for _, contender := range contenders {
+			cell := ""
+			if s := r.find(job, apart, contender); s != nil {
+				if i := slices.Index(s.Lanes, lanes); i >= 0 {
+					cell = fmt.Sprintf(format, figure(s.Ns[i]))
+				}
+			}
+			fmt.Fprintf(&b, " %s |", cell)
+		}
+	}
+	fmt.Fprintf(&b, "Billion lanes a second on one core, out of place:\n\n")
+	fmt.Fprintf(&b, "| job | %s, 1 Ki lanes | Go loop | C loop | libyuv | %[1]s, 16 Mi lanes | Go loop | C loop | libyuv |\n", ours)
+	fmt.Fprintln(&b, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	for _, j := range jobs() {
+		if j.warp || strings.HasSuffix(j.name, "/u64") {
+			continue
+		}
+		fmt.Fprintf(&b, "| `%s` |", j.name)
+		for _, lanes := range []int{cached, memory} {
+			row("%.3g", j.name, lanes, func(ns float64) float64 { return float64(lanes) / ns }, ours, goLoop, cLoop, libyuv)
+		}
+		fmt.Fprintln(&b)
+	}
+	fmt.Fprintf(&b, "\nNanoseconds a call:\n\n| job | lanes | %s | Go loop | C loop |\n| --- | ---: | ---: | ---: | ---: |\n", ours)
+	for _, short := range []struct {
+		job   string
+		lanes []int
+		unit  string
+	}{
+		{"Insert/u32", []int{1, 3, 8, 16, 64}, ""},
+		{"InsertMasked/u32", []int{8, 64}, ""},
+		{"Pack/rgba", []int{8, 64}, ""},
+		{"Unpack/rgba", []int{8, 64}, ""},
+		{"InsertWarp/u32", []int{2, 16, 32}, " of 32 active"},
+		{"SelectWarp/u32", []int{32}, " of 32 active"},
+		{"ExtractWarp/u32", []int{32}, " of 32 active"},
+	} {
+		for _, n := range short.lanes {
+			fmt.Fprintf(&b, "| `%s` | %d%s |", short.job, n, short.unit)
+			row("%.1f", short.job, n, func(ns float64) float64 { return ns }, ours, goLoop, cLoop)
+			fmt.Fprintln(&b)
+		}
+	}
+	compiler := ""
+	if r.C != "" {
+		compiler = ", " + r.C
+	}
+	name := filepath.Base(path)
+	fmt.Fprintf(&b, "\n%s (family %d, model %d), %s%s, commit %s, %s: [bench/results/%s](bench/results/%[8]s).\n",
+		r.CPU, r.Family, r.Model, r.Go, compiler, r.Commit, r.Date, name)
+	return b.String(), nil
+}
