@@ -500,9 +500,6 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(have, "FIGURE") {
-		t.Skip("README.md has no figures yet")
-	}
 	file := regexp.MustCompile(`bench/(results/[\w.-]+\.json)`).FindStringSubmatch(have)
 	if file == nil {
 		t.Fatalf("README.md: no results file is named between the marks:\n%s", have)
