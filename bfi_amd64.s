@@ -24299,18 +24299,8 @@ TEXT ·pack16AVX512(SB), NOSPLIT, $0-73
 	TESTQ        CX, CX
 	JZ           zero2
 	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x02
-	JNE          sized4Not2
 	VMOVDQU16.Z  (CX)(BX*2), K1, Z1
 	VPANDQ       Z0, Z1, Z0
-	JMP          sized4
-
-sized4Not2:
-	VMOVDQU8.Z (CX)(BX*1), K1, Y1
-	VPMOVZXBW  Y1, Z1
-	VPANDQ     Z0, Z1, Z0
-
-sized4:
 	VPBROADCASTQ value+64(FP), Z1
 	VPORQ        Z1, Z0, Z0
 	JMP          start3
@@ -24800,26 +24790,8 @@ TEXT ·pack32AVX512(SB), NOSPLIT, $0-73
 	TESTQ        CX, CX
 	JZ           zero2
 	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x04
-	JNE          sized4Not4
 	VMOVDQU32.Z  (CX)(BX*4), K1, Z1
 	VPANDQ       Z0, Z1, Z0
-	JMP          sized4
-
-sized4Not4:
-	CMPQ        size+48(FP), $0x02
-	JNE         sized4Not2
-	VMOVDQU16.Z (CX)(BX*2), K1, Y1
-	VPMOVZXWD   Y1, Z1
-	VPANDQ      Z0, Z1, Z0
-	JMP         sized4
-
-sized4Not2:
-	VMOVDQU8.Z (CX)(BX*1), K1, X1
-	VPMOVZXBD  X1, Z1
-	VPANDQ     Z0, Z1, Z0
-
-sized4:
 	VPBROADCASTQ value+64(FP), Z1
 	VPORQ        Z1, Z0, Z0
 	JMP          start3
@@ -25469,34 +25441,8 @@ TEXT ·pack64AVX512(SB), NOSPLIT, $0-73
 	TESTQ        CX, CX
 	JZ           zero2
 	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x08
-	JNE          sized4Not8
 	VMOVDQU64.Z  (CX)(BX*8), K1, Z1
 	VPANDQ       Z0, Z1, Z0
-	JMP          sized4
-
-sized4Not8:
-	CMPQ        size+48(FP), $0x04
-	JNE         sized4Not4
-	VMOVDQU32.Z (CX)(BX*4), K1, Y1
-	VPMOVZXDQ   Y1, Z1
-	VPANDQ      Z0, Z1, Z0
-	JMP         sized4
-
-sized4Not4:
-	CMPQ        size+48(FP), $0x02
-	JNE         sized4Not2
-	VMOVDQU16.Z (CX)(BX*2), K1, X1
-	VPMOVZXWQ   X1, Z1
-	VPANDQ      Z0, Z1, Z0
-	JMP         sized4
-
-sized4Not2:
-	VMOVDQU8.Z (CX)(BX*1), K1, X1
-	VPMOVZXBQ  X1, Z1
-	VPANDQ     Z0, Z1, Z0
-
-sized4:
 	VPBROADCASTQ value+64(FP), Z1
 	VPORQ        Z1, Z0, Z0
 	JMP          start3

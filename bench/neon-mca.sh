@@ -124,8 +124,8 @@ Insert:insert:longest:insert
 InsertEach:insertEachBITS:longest:insertEach
 Fill:fill:longest:fill
 Select:selectBits:longest:selectBits
-Extract, unsigned:unpackBITSToBITS:shortest:extractUnsigned
-Extract, signed:unpackBITSToBITS:longest:extractSigned
+Extract, unsigned:extractBITS:shortest:extractUnsigned
+Extract, signed:extractBITS:longest:extractSigned
 ExtractEach, unsigned:extractEachUnsignedBITS:longest:extractEachUnsigned
 ExtractEach, signed:extractEachSignedBITS:longest:extractEachSigned
 END

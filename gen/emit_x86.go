@@ -961,7 +961,8 @@ func (g *amd64) pack() {
 			g.CMPQ(rest, imm(lanes))
 			g.JB(LabelRef("aligned"))
 			a := g.first(head, index, nil)
-			g.store(a, g.tileWords(1, a)[0], g.laneBytes(), false)
+			// Only words of the lanes' size are stored past the cache.
+			g.store(a, g.tileWords(1, a, g.laneBytes())[0], g.laneBytes(), false)
 			g.ADDQ(head, index)
 			g.SUBQ(head, rest)
 			g.Label("aligned")
@@ -971,13 +972,13 @@ func (g *amd64) pack() {
 		g.JZ(LabelRef("whole"))
 		g.Comment("The last vector.")
 		g.LEAQ(Mem{Base: hi, Disp: -lanes}, last)
-		tail = g.tileWords(1, g.whole(last, 0))
+		tail = g.tileWords(1, g.whole(last, 0), 1)
 		g.Label("whole")
 	}
 	for _, count := range g.tiles() {
 		g.loop("tile", fmt.Sprintf("Vectors at a time: %d.", count), count*lanes, index, rest, func() {
 			a := g.whole(index, 0)
-			g.storeTile(a, g.tileWords(count, a), true)
+			g.storeTile(a, g.tileWords(count, a, 1), true)
 		})
 	}
 	g.TESTQ(rest, rest)
@@ -985,7 +986,7 @@ func (g *amd64) pack() {
 	if g.wide() {
 		g.Comment("The lanes after the last vector.")
 		a := g.first(rest, index, nil)
-		g.storeTile(a, g.tileWords(1, a), false)
+		g.storeTile(a, g.tileWords(1, a, 1), false)
 	} else {
 		g.storeTile(g.whole(last, 0), tail, false)
 	}
@@ -1005,8 +1006,8 @@ func (g *amd64) tiles() []int {
 	return []int{8, 4, 1}
 }
 
-// tileWords builds count vectors of words.
-func (g *amd64) tileWords(count int, a access) []reg.VecVirtual {
+// tileWords builds count vectors of words, which have least bytes or more in dst.
+func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 	words := make([]reg.VecVirtual, count)
 	for i := range words {
 		words[i] = g.vector()
@@ -1018,7 +1019,7 @@ func (g *amd64) tileWords(count int, a access) []reg.VecVirtual {
 			f(a, r)
 		}
 	}
-	g.startTile(each)
+	g.startTile(each, least)
 
 	name := g.label("part")
 	packed, next := name+"Last", name+"Added"
@@ -1075,7 +1076,7 @@ func (g *amd64) eachKind(f func(kind int, formula func(target) *node)) {
 }
 
 // startTile sets words to what they are before any part is added.
-func (g *amd64) startTile(each func(func(access, reg.VecVirtual))) {
+func (g *amd64) startTile(each func(func(access, reg.VecVirtual)), least int) {
 	zero, start := g.label("zero"), g.label("start")
 	g.TESTQ(g.pointers["base"], g.pointers["base"])
 	g.JZ(LabelRef(zero))
@@ -1090,7 +1091,7 @@ func (g *amd64) startTile(each func(func(access, reg.VecVirtual))) {
 	}
 	keep := uniform("keep")
 	saved := g.target
-	g.eachSize(func(size int) {
+	g.eachSize(least, func(size int) {
 		g.target.word = 8 * size
 		each(func(a access, r reg.VecVirtual) {
 			g.asm(and, keep, g.load(a, &inst{op: pseudoWord, name: "base"}), r)
@@ -1105,21 +1106,21 @@ func (g *amd64) startTile(each func(func(access, reg.VecVirtual))) {
 	g.Label(start)
 }
 
-// eachSize runs the code for the size that words have in dst.
-func (g *amd64) eachSize(code func(size int)) {
+// eachSize runs the code for the size that words have in dst, least or more.
+func (g *amd64) eachSize(least int, code func(size int)) {
 	b, err := g.Param("size").Resolve()
 	if err != nil {
 		panic(err)
 	}
 	done := g.label("sized")
-	for size := g.laneBytes(); size > 0; size /= 2 {
+	for size := g.laneBytes(); size >= least; size /= 2 {
 		other := fmt.Sprintf("%sNot%d", done, size)
-		if size > 1 {
+		if size > least {
 			g.CMPQ(b.Addr, imm(size))
 			g.JNE(LabelRef(other))
 		}
 		code(size)
-		if size > 1 {
+		if size > least {
 			g.JMP(LabelRef(done))
 			g.Label(other)
 		}
@@ -1144,6 +1145,6 @@ func (g *amd64) storeTile(a access, words []reg.VecVirtual, aligned bool) {
 			g.JMP(LabelRef(stored))
 		})
 	}
-	g.eachSize(func(size int) { store(size, false) })
+	g.eachSize(1, func(size int) { store(size, false) })
 	g.Label(stored)
 }

@@ -37,7 +37,7 @@ func (s *subject) executePack() error {
 		}
 		at.stream = true
 		turn++
-		at.kinds, at.base = lists[turn%len(lists)], turn%3 > 0
+		at.kinds, at.base = lists[turn%len(lists)], high%3 > 0
 		_, err := s.alignments(at, compare)
 		return err
 	})
