@@ -41,8 +41,6 @@ func pointer[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceDa
 
 func address[T any](s []T) uintptr { return uintptr(pointer(s)) }
 
-func byteLen[T any](s []T) uintptr { return uintptr(len(s)) * unsafe.Sizeof(*new(T)) }
-
 // An operand is a slice as misfit sees it.
 type operand struct {
 	name string

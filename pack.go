@@ -312,7 +312,7 @@ func unpackFields[T Word](src []T, fields []Field, parts []part) {
 		unpack[T](pointer(src), parts, 0, len(src), false)
 		return
 	}
-	stream := streamsFields(pointer(src), byteLen(src), parts, len(src))
+	stream := streamsFields(pointer(src), uintptr(len(src))*size, parts, len(src))
 	for k := range fields {
 		// Only elements of the words' size are stored as they are.
 		stream = stream && fields[k].form.size() == size
