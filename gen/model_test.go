@@ -19,14 +19,7 @@ import (
 // The model that the proof executes must give what processors give, bit for bit:
 // each kernel is called on random operands, here or by an emulator.
 func TestModel(t *testing.T) {
-	files, err := assembly("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := specifications()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, list := checkedIn(t)
 	for _, c := range []struct {
 		goarch, symbols string
 		emulator        []string

@@ -25,14 +25,7 @@ func requireZ3(t *testing.T) {
 // that has a single space between words.
 func proveChanged(t *testing.T, symbol, from, to string) (string, error) {
 	t.Helper()
-	files, err := assembly("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := specifications()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, list := checkedIn(t)
 	changed := false
 	for i, f := range files {
 		text := regexp.MustCompile(`[ \t]+`).ReplaceAllString(strings.ReplaceAll(f.Text, "\n\t", "\n"), " ")
@@ -52,7 +45,7 @@ func proveChanged(t *testing.T, symbol, from, to string) (string, error) {
 		t.Fatalf("no %s in the assembly", symbol)
 	}
 	var out bytes.Buffer
-	err = proof.Prove(&out, files, list, regexp.MustCompile(`^`+symbol+`$`).MatchString)
+	err := proof.Prove(&out, files, list, regexp.MustCompile(`^`+symbol+`$`).MatchString)
 	return out.String(), err
 }
 
@@ -115,16 +108,9 @@ func TestProofRefutes(t *testing.T) {
 }
 
 func TestProofNeedsTable(t *testing.T) {
-	files, err := assembly("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := specifications()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files, list := checkedIn(t)
 	none := func(string) bool { return false }
-	err = proof.Prove(new(bytes.Buffer), files, list[1:], none)
+	err := proof.Prove(new(bytes.Buffer), files, list[1:], none)
 	if want := "TEXT " + list[0].Symbol + " is not in the table of kernels"; len(list) > 1 && list[1].Symbol != list[0].Symbol && (err == nil || err.Error() != want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -133,4 +119,19 @@ func TestProofNeedsTable(t *testing.T) {
 	if want := "no TEXT of rotateAVX2, which is in the table of kernels"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
+}
+
+// checkedIn is what the proof is given: the assembly as it is checked in, and what
+// the table says of it.
+func checkedIn(t *testing.T) ([]proof.File, []proof.Kernel) {
+	t.Helper()
+	files, err := assembly("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := specifications()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, list
 }
