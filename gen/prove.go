@@ -7,18 +7,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// unproved are kernels whose proof needs more memory than machines have: it is
-// tried only where -kernel asks for it.
-var unproved = []string{"pack32NEON", "pack64NEON"}
-
-// prove proves the assembly below a directory: the kernels whose symbols match, or
-// all that can be where the expression is empty.
+// prove proves the assembly below a directory: the kernels whose symbols match.
 func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 	files, err := assembly(root)
 	if err != nil {
@@ -29,12 +22,7 @@ func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 		return err
 	}
 	debug.SetGCPercent(400) // it makes many small things that last
-	chosen := symbols.MatchString
-	if symbols.String() == "" {
-		fmt.Fprintln(w, "not proved, since it takes too much memory:", strings.Join(unproved, ", "))
-		chosen = func(symbol string) bool { return !slices.Contains(unproved, symbol) }
-	}
-	return proof.Prove(w, files, list, chosen)
+	return proof.Prove(w, files, list, symbols.MatchString)
 }
 
 // assembly is the assembly in a directory.

@@ -70,11 +70,13 @@ func TestProofRefutes(t *testing.T) {
 		{"store to a source", "insertEach32NEON", `FSTPQ (.*), \(R0\)`, `FSTPQ $1, (R1)`, `writes src, want only dst`},
 		{"unaligned streaming", "insertEach32AVX512", `ANDQ \$0x3f, (.*)`, `ANDQ $$0x1f, $1`, `VMOVNTDQ .*no multiple of 64`},
 		{"store before the load", "insertWarp32AVX2", `(VMOVDQU Y\d+, \(AX\))(\n(?:.*\n)*?)(VZEROUPPER)`, "$2$3", `by bfi|want`},
+		{"last lane's sign", "pack64NEON", `(tile1:\n(?:.*\n)*?)VCMTST (.*)`, `${1}VCMEQ $2`, `by sign`},
 		{"masked store not masked", "insertEachMasked32AVX512", `VMOVDQU32 (Z\d+), K\d, (.*)`, `VMOVDQU32 $1, $2`, `whether they are active or not`},
 		// The calling convention.
 		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},
 		{"no SFENCE", "insertEach32AVX2", `SFENCE`, ``, `RET: no SFENCE`},
 		{"goroutine's register", "insertEach32AVX2", `XORL (\w+), (\w+)`, `XORL $1, $2; MOVQ $1, R14`, `writes R14: it is the goroutine's`},
+		{"compiled code's zero", "insertEach32AVX2", `VPSRLVD (\w+), (\w+), (.*)`, `VPSRLVD $1, $2, $3; VMOVDQU $3, Y15`, `uses X15`},
 		{"platform's register", "insertEach32NEON", `MOVD dst\+0\(FP\), R0`, `MOVD dst+0(FP), R18`, `writes R18`},
 		{"argument of another offset", "insertEach32AVX2", `MOVQ src\+8\(FP\), (.*)`, `MOVQ src+16(FP), $1`, `reads 8 bytes at 16, want the 8 of src at 8`},
 		{"argument too wide", "insertWarp32AVX2", `MOVL active\+40\(FP\), (.*)`, `MOVQ active+40(FP), $1`, `reads 8 bytes at 40, want the 4 of active`},

@@ -25,7 +25,6 @@ type arch struct {
 var amd64 = &arch{
 	general: strings.Fields("AX CX DX BX SP BP SI DI R8 R9 R10 R11 R12 R13 R14 R15"),
 	vector:  "X",
-	// ABI0 leaves X15 to assembly: the compiler zeroes it after the call.
 	reserved: map[string]string{
 		"SP": "it is the stack pointer", "BP": "it is the caller's frame pointer",
 		"R14": "it is the goroutine's", "R15": "it is the dynamic linker's",
@@ -46,6 +45,9 @@ var (
 func amd64Operand(s string) (operand, error) {
 	if m := amd64Register.FindStringSubmatch(s); m != nil {
 		n, err := strconv.Atoi(m[2])
+		if n == 15 {
+			return operand{}, errors.New("uses X15: it is zero in compiled code")
+		}
 		return operand{kind: isVector, reg: n, size: map[string]int{"X": 16, "Y": 32, "Z": 64}[m[1]]}, err
 	}
 	if m := amd64Mask.FindStringSubmatch(s); m != nil {

@@ -21,23 +21,30 @@ func (s *subject) executePack() error {
 		lists = append(lists, []int{size, (size + 1) % (most + 1)}, []int{size, size | SignKind})
 	}
 	lists = append(lists, []int{})
-	turn := 0
-	return s.lengths(func(high int, compare bool) error {
+	return s.lengths(func(n int, compare bool) error {
 		// With and without lanes before the first.
-		at := situation{lanes: high, low: max(0, min(high-s.Least, turn%2*5))}
-		for _, at.kinds = range lists {
-			turn++
-			at.base = turn%3 > 0
-			if _, err := s.alignments(at, compare); err != nil {
-				return err
+		for _, low := range []int{0, 5} {
+			for _, base := range []bool{false, true} {
+				for _, kinds := range lists {
+					at := situation{lanes: low + n, low: low, kinds: kinds, base: base}
+					if _, err := s.alignments(at, compare); err != nil {
+						return err
+					}
+				}
 			}
 		}
 		if s.Spec.Bits < s.Spec.Lane {
 			return nil // Go asks for no stream
 		}
-		at.stream = true
-		turn++
-		at.kinds, at.base = lists[turn%len(lists)], high%3 > 0
+		// These runs are many, for there is one for each alignment: the lengths take
+		// turns with what the others are run with all of.
+		turn := n
+		choose := func(of int) int {
+			defer func() { turn /= of }()
+			return turn % of
+		}
+		at := situation{stream: true, kinds: lists[choose(len(lists))], base: choose(2) > 0, low: 5 * choose(2)}
+		at.lanes = at.low + n
 		_, err := s.alignments(at, compare)
 		return err
 	})

@@ -17,6 +17,14 @@
 // further and further apart: they must be the same in each turn but for counters
 // and lanes that move on evenly.
 //
+// At each length a Pack kernel is run with no column, with one of each kind, and
+// with pairs in which each kind comes second, all of them with and without base, and
+// with and without lanes before the first. More columns are not run: what a column
+// adds in a pair must be what it adds alone, and each turn of the loop over columns
+// is the same instructions. With stores that bypass the cache there is a run for
+// each alignment, and lengths take turns with columns, base and lanes before the
+// first instead of being run with all of them.
+//
 // Then z3 shows that each expression that occurs, with lanes counted from the
 // result's own, equals the specification (theorem.go). Lanes have few different
 // expressions, so each is proved once.
@@ -408,7 +416,8 @@ func (s *subject) execute() error {
 
 // lengths runs every length that is wanted. First it finds, by lengths further and
 // further apart, which instructions can be executed and how long the turns of
-// loops are.
+// loops are. A length must be run alike each time, or the search for what executes
+// an instruction again need not end.
 func (s *subject) lengths(run func(n int, compare bool) error) error {
 	for n := s.Least; n <= mostBytes*8/s.Spec.Lane; n += 1 + n/4 {
 		if err := run(n, true); err != nil {
