@@ -21,7 +21,8 @@ func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(400) // it makes many small things that last
+	debug.SetGCPercent(400)       // it makes many small things that last
+	debug.SetMemoryLimit(3 << 30) // but that less so where they are very many
 	return proof.Prove(w, files, list, symbols.MatchString)
 }
 

@@ -679,8 +679,11 @@ func ternary(bits int) meaning {
 				}
 				low, high := table&(1<<(rows/2)-1), table>>(rows/2)
 				zero, one := chosen(i+1, low, rows/2), chosen(i+1, high, rows/2)
-				if zero == one {
+				switch {
+				case zero == one:
 					return zero
+				case one.is(ones(bits)):
+					return m.or(l[i], zero) // a long sum has each source once, not twice the last sum
 				}
 				return m.or(m.and(l[i], one), m.and(m.not(l[i]), zero))
 			}

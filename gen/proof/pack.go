@@ -5,49 +5,62 @@ import (
 	"strings"
 )
 
-// executePack runs a pack kernel. A part of the loop over columns, by its kind, is
-// taken to be the same wherever it stands: claimColumns makes sure. So columns of
-// each kind alone, and of two kinds, stand for all.
+// executePack runs a pack kernel. A turn of the loop over columns, by its kind, is
+// taken to be the same whatever came before: claimColumns makes sure, with a column
+// alone and in a row in which each kind comes after each.
 func (s *subject) executePack() error {
-	most := 0 // the kinds of elements: no larger than the lanes
-	for 8<<most < s.Spec.Lane {
-		most++
+	var kinds []int // of elements that are no larger than the lanes
+	for size := 0; 8<<size <= s.Spec.Lane; size++ {
+		kinds = append(kinds, size, size|SignKind)
 	}
-	var lists [][]int
-	for size := range most + 1 {
-		lists = append(lists, []int{size}, []int{size | SignKind})
+	lists := [][]int{{}}
+	for _, kind := range kinds {
+		lists = append(lists, []int{kind})
 	}
-	for size := range most + 1 {
-		lists = append(lists, []int{size, (size + 1) % (most + 1)}, []int{size, size | SignKind})
-	}
-	lists = append(lists, []int{})
+	row := eachAfterEach(kinds)
 	return s.lengths(func(n int, compare bool) error {
+		run := func(at situation, low int) error {
+			at.low, at.lanes = low, low+n
+			_, err := s.alignments(at, compare)
+			return err
+		}
 		// With and without lanes before the first.
 		for _, low := range []int{0, 5} {
 			for _, base := range []bool{false, true} {
-				for _, kinds := range lists {
-					at := situation{lanes: low + n, low: low, kinds: kinds, base: base}
-					if _, err := s.alignments(at, compare); err != nil {
+				for _, list := range lists {
+					if err := run(situation{kinds: list, base: base}, low); err != nil {
 						return err
 					}
 				}
 			}
 		}
+		if err := run(situation{kinds: row, base: true}, 0); err != nil {
+			return err
+		}
 		if s.Spec.Bits < s.Spec.Lane {
 			return nil // Go asks for no stream
 		}
-		// These runs are many, for there is one for each alignment: the lengths take
-		// turns with what the others are run with all of.
+		// Here is a run for each alignment: the lengths take turns with all else.
 		turn := n
 		choose := func(of int) int {
 			defer func() { turn /= of }()
 			return turn % of
 		}
-		at := situation{stream: true, kinds: lists[choose(len(lists))], base: choose(2) > 0, low: 5 * choose(2)}
-		at.lanes = at.low + n
-		_, err := s.alignments(at, compare)
-		return err
+		at := situation{stream: true, kinds: append(lists, row)[choose(len(lists)+1)], base: choose(2) > 0}
+		return run(at, 5*choose(2))
 	})
+}
+
+// eachAfterEach is a row in which each kind comes after each, itself too.
+func eachAfterEach(kinds []int) []int {
+	var row []int
+	for i, kind := range kinds {
+		row = append(row, kind)
+		for _, other := range kinds[i+1:] {
+			row = append(row, kind, other)
+		}
+	}
+	return append(row, kinds[0])
 }
 
 // columns is the array that describes the columns.

@@ -17,13 +17,13 @@
 // further and further apart: they must be the same in each turn but for counters
 // and lanes that move on evenly.
 //
-// At each length a Pack kernel is run with no column, with one of each kind, and
-// with pairs in which each kind comes second, all of them with and without base, and
-// with and without lanes before the first. More columns are not run: what a column
-// adds in a pair must be what it adds alone, and each turn of the loop over columns
-// is the same instructions. With stores that bypass the cache there is a run for
-// each alignment, and lengths take turns with columns, base and lanes before the
-// first instead of being run with all of them.
+// At each length a Pack kernel is run with no column and with one of each kind, all
+// with and without base and with and without lanes before the first, and with a row
+// of columns in which each kind comes after each. Other columns are not run: what a
+// column adds in the row must be what it adds alone, so it does not matter what
+// came before it. With stores that bypass the cache there is a run for each
+// alignment, and the lengths take turns with columns, base and lanes before the
+// first.
 //
 // Then z3 shows that each expression that occurs, with lanes counted from the
 // result's own, equals the specification (theorem.go). Lanes have few different
