@@ -4,7 +4,8 @@
 //
 //	go -C gen run ./mutate [-isa avx2|avx512|neon] [-n COUNT] [-proof] [-v]
 //
-// With -proof it gives the same mutants to the proof instead of the tests.
+// With -proof it gives the same mutants to the proof instead of the tests, and at
+// least one of each rule.
 //
 // It works in a copy of the library. For AVX-512 and NEON it needs an emulator
 // where the processor lacks them: Bochs, by .ci/bochs, or qemu-aarch64. It fails
@@ -68,8 +69,11 @@ func main() {
 	if !ok {
 		fail(fmt.Errorf("-isa %s, want avx2, avx512 or neon", *isa))
 	}
-	if *n > 0 {
+	switch {
+	case *n > 0:
 		s.count = *n
+	case *prove:
+		s.count = max(s.count, len(s.rules)) // no emulator is waited for
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
