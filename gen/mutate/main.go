@@ -13,6 +13,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -195,7 +197,8 @@ type mutant struct {
 	line     int
 	function string
 	was, is  string
-	lo, hi   int // where was is in the right text
+	before   string // the right text of the function before it
+	lo, hi   int    // where was is in the right text
 	caughtBy string
 	took     time.Duration
 }
@@ -387,21 +390,34 @@ func (b *bench) sites(r rule) []*mutant {
 	var list []*mutant
 	for _, at := range from.FindAllStringSubmatchIndex(b.text, -1) {
 		// What comes before the functions is the lane bits.
-		function := "laneBits"
+		function, start := "laneBits", 0
 		for _, s := range starts {
 			if s[0] <= at[0] {
-				function = b.text[s[2]:s[3]]
+				function, start = b.text[s[2]:s[3]], s[0]
 			}
 		}
-		was, is := b.text[at[0]:at[1]], string(from.ExpandString(nil, r.to, b.text, at))
+		was, is := b.text[at[0]:at[1]], sums(string(from.ExpandString(nil, r.to, b.text, at)))
 		if was != is && symbols.MatchString(function) && in.MatchString(function) {
 			list = append(list, &mutant{
 				rule: r.name, file: b.file, line: 1 + strings.Count(b.text[:at[0]], "\n"), function: function,
-				was: was, is: is, lo: at[0], hi: at[1],
+				was: was, is: is, before: b.text[start:at[0]], lo: at[0], hi: at[1],
 			})
 		}
 	}
 	return list
+}
+
+var sum = regexp.MustCompile(`\b(\d+)([+-]\d+)\b`)
+
+// sums works out what a rule adds to a number: the assembler would, but not the
+// proof.
+func sums(s string) string {
+	return sum.ReplaceAllStringFunc(s, func(s string) string {
+		m := sum.FindStringSubmatch(s)
+		x, _ := strconv.Atoi(m[1]) // the pattern lets only numbers through
+		y, _ := strconv.Atoi(m[2])
+		return strconv.Itoa(x + y)
+	})
 }
 
 // assembles reports whether the assembler takes a text.
@@ -543,6 +559,10 @@ func (b *bench) prove(ctx context.Context, name, text, pattern string) ([]byte, 
 	return exec.CommandContext(ctx, b.prover, "-prove", "-root="+dir, "-kernel=^("+pattern+")$").CombinedOutput()
 }
 
+// refutation is the line of the proof's output that says what is wrong. That the
+// proof cannot read a mutant is none.
+var refutation = regexp.MustCompile(`(?m)^.*(: wrong: |: no length executes it$).*`)
+
 var dataLine = regexp.MustCompile(`^DATA (\w+)<>`)
 
 // refute gives one mutant to the proof: the kernel that it is of, or some of those
@@ -571,8 +591,8 @@ func (b *bench) refute(ctx context.Context, name string, m *mutant) error {
 		m.caughtBy = "the time limit" // right kernels have few expressions, and take less
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(err, &exit) && exit.ExitCode() == 1:
-		m.caughtBy, _, _ = strings.Cut(string(out), "\n")
+	case errors.As(err, &exit) && refutation.Match(out) && !bytes.Contains(out, []byte("the proof does not know")):
+		m.caughtBy = string(refutation.Find(out))
 	default:
 		return fmt.Errorf("%s: %w\n%s", m, err, out)
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // A rule makes one wrong line, or a few, of right ones. The patterns match whole
 // lines of assembly in which a single space separates words.
@@ -40,7 +43,9 @@ var amd64Rules = []rule{
 	{name: "loop counts too much", from: `SUBQ \$0x([124])0, (\w+)\nJAE (.*)`, to: "SUBQ $$0x${1}1, $2\nJAE $3"},
 	{name: "loop's rest not restored", from: `(\w+Done\d+:)\nADDQ .*`, to: "$1\n"},
 	{name: "column step wrong", from: `ADDQ \$0x20, (.*)\nDECQ (.*)`, to: "ADDQ $$0x10, $1\nDECQ $2"},
-	{name: "jump on the contrary", from: `J(Z|B|AE) (.*)`, to: `JN$1 $2`},
+	{name: "jump on the contrary", from: `JB (.*)`, to: `JAE $1`},
+	{name: "jump on the contrary", from: `JAE (.*)`, to: `JB $1`},
+	{name: "jump on the contrary", from: `JZ (.*)`, to: `JNZ $1`},
 	{name: "jump on the contrary", from: `JNZ (.*)`, to: `JZ $1`},
 	{name: "alignment too weak", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x0f, $2`},
 	{name: "alignment too strong", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x7f, $2`},
@@ -121,11 +126,13 @@ var arm64Rules = []rule{
 // a function's name, and all of a change.
 type equivalent struct {
 	function, change string
+	skipped          string // if not empty, the label to which a jump leaves the change out
 	why              string
 }
 
 func (e equivalent) is(m *mutant) bool {
-	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change())
+	skipped := strings.Contains(m.before, " "+e.skipped+"\n") && !strings.Contains(m.before, "\n"+e.skipped+":\n")
+	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change()) && (e.skipped == "" || skipped)
 }
 
 // equivalents are those that are known, by instruction set.
@@ -144,6 +151,14 @@ var equivalents = map[string][]equivalent{
 		{
 			function: `\w+AVX512`, change: `JB streamDone\d+ -> .*`,
 			why: "the other loop does what the one whose stores bypass the cache does not",
+		},
+		{
+			function: `\w+AVX512`, change: `VPTERNLOG[DQ] \$0xf8, .* -> VPTERNLOG[DQ] \$0xf8, .*`,
+			why: "its immediate means the same with the sources swapped",
+		},
+		{
+			function: `\w+AVX512`, change: `VMOVDQU\d+\.Z .* -> VMOVDQU.*`, skipped: "aligned",
+			why: "there is a vector at least, and only the lanes before the first aligned one are stored",
 		},
 	},
 }
