@@ -1,125 +1,117 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/gobfi/bfi"
 )
 
-// typ is an integer type of size bytes, or that of predicates.
+// typ is a type of integers, or that of predicates, of 1 bit.
 type typ struct {
-	size   int
-	rows   []row // the instructions with it in their name
-	move   func(p *program, a *access) run
-	within func(whole register, parts regs, store bool) run
+	bits     int
+	rows     []row                                                   // the instructions with it in their name
+	exchange map[int]func(r register, k, n int, store bool) transfer // by the bits of r
 }
 
-func typeOf[T, W word]() typ {
-	return typ{int(unsafe.Sizeof(T(0))), instructions[T, W](), move[T], within[T]}
+func typeOf[T, W bfi.Word](bits int) typ {
+	return typ{bits, instructions[T, W](), map[int]func(r register, k, n int, store bool) transfer{
+		1: exchange[T, uint8], 8: exchange[T, uint8], 16: exchange[T, uint16], 32: exchange[T, uint32], 64: exchange[T, uint64],
+	}}
 }
 
 var types = map[string]typ{
-	"b8": typeOf[uint8, uint16](), "u8": typeOf[uint8, uint16](), "s8": typeOf[int8, int16](),
-	"b16": typeOf[uint16, uint32](), "u16": typeOf[uint16, uint32](), "s16": typeOf[int16, int32](),
-	"b32": typeOf[uint32, uint64](), "u32": typeOf[uint32, uint64](), "s32": typeOf[int32, int64](),
-	"b64": typeOf[uint64, uint64](), "u64": typeOf[uint64, uint64](), "s64": typeOf[int64, int64](),
-	"pred": {rows: logic, within: copyPredicate},
+	"b8": typeOf[uint8, uint16](8), "u8": typeOf[uint8, uint16](8), "s8": typeOf[int8, int16](8),
+	"b16": typeOf[uint16, uint32](16), "u16": typeOf[uint16, uint32](16), "s16": typeOf[int16, int32](16),
+	"b32": typeOf[uint32, uint64](32), "u32": typeOf[uint32, uint64](32), "s32": typeOf[int32, int64](32),
+	"b64": typeOf[uint64, uint64](64), "u64": typeOf[uint64, uint64](64), "s64": typeOf[int64, int64](64),
+	"pred": typeOf[uint8, uint8](1),
 }
 
-func ofSize(size int) typ { return types[choose(size == 0, "pred", fmt.Sprintf("b%d", 8*size))] }
+func ofBits(n int) typ { return types[choose(n == 1, "pred", fmt.Sprintf("b%d", n))] }
 
-// A register is what a name stands for: a word in each lane, or, of size 0, a
-// predicate, which is a uint32 with a bit for each lane.
+// A register is what a name stands for: a word of so many bits in each lane. That of
+// a predicate, of 1 bit, is the lowest bit of a byte.
 type register struct {
-	size     int
+	bits     int
 	data     unsafe.Pointer
 	readOnly bool
 }
 
-func newRegister(size int) register {
-	return register{size: size, data: unsafe.Pointer(new(lanes[uint64]))}
-}
+// in is a register as words of its size.
+func in[T bfi.Word](r register) *lanes[T] { return (*lanes[T])(r.data) }
 
-// in is a register as words of its size; mask is a predicate's bits.
-func in[T word](r register) *lanes[T] { return (*lanes[T])(r.data) }
-func mask(r register) *uint32         { return (*uint32)(r.data) }
+func (r register) bytes() []byte { return unsafe.Slice((*byte)(r.data), (r.bits+7)/8*bfi.WarpSize) }
 
 func (r register) String() string {
-	return fmt.Sprintf(choose(r.size > 0, "a register of %d bits", "a predicate%.0d"), 8*r.size)
+	return choose(r.bits == 1, "a predicate", fmt.Sprintf("a register of %d bits", r.bits))
 }
 
-// constant is a register with the same value in every lane.
-func constant(x uint64, size int) register {
-	r := register{size, newRegister(size).data, true}
+// newRegister has the same value in every lane. Code that names it can only read it.
+func newRegister(bits int, x uint64) register {
+	r := register{bits, unsafe.Pointer(new(lanes[uint64])), true}
 	r.fill(x)
 	return r
 }
 
 func (r register) fill(x uint64) {
-	*mask(r) = choose(x != 0, everyLane, 0)
-	for i := range r.size * bfi.WarpSize {
-		*(*byte)(unsafe.Add(r.data, i)) = byte(x >> (i & (r.size - 1) * 8))
+	for i := range r.bytes() {
+		r.bytes()[i] = byte(x >> (8 * i & (r.bits - 1)))
 	}
 }
 
-// integer is a number of so many bytes, signed or not.
-func integer(text string, size int) (uint64, bool) {
+// integer is a number of so many bits, signed or not.
+func integer(text string, bits int) (uint64, bool) {
 	text = strings.TrimSuffix(text, "U")
-	x, err := strconv.ParseUint(text, 0, 8*size)
-	if err != nil {
-		var signed int64
-		signed, err = strconv.ParseInt(text, 0, 8*size)
-		x = uint64(signed)
+	x, err := strconv.ParseUint(text, 0, bits)
+	if signed, signedErr := strconv.ParseInt(text, 0, bits); signedErr == nil {
+		x, err = uint64(signed), nil
 	}
 	return x, err == nil && !strings.ContainsAny(text, "_oO") // Go's, not PTX's
 }
 
-// use says what a register is for.
-type use int
-
+// What a register is for.
 const (
-	reads   use = 0
-	writes  use = 1
-	orWider use = 2 // of more than the size, too
-	orNone  use = 4 // _, a destination that is not kept
+	reads   = 0
+	writes  = 1
+	orWider = 2 // of more than the size, too
 )
 
-func (p *parser) operand(i, size int, u use) register { return p.register(i, p.operands[i], size, u) }
+func (p *parser) operand(i, bits, use int) register { return p.register(i, p.operands[i], bits, use) }
 
-// register is the one that text, of operand i or, for -1, the guard, names, with
-// words of so many bytes; an immediate is one with that value in every lane.
-func (p *parser) register(i int, text string, size int, u use) register {
+// register is the one that text, of operand i or, for -1, the guard, names. An immediate
+// is one with that value in every lane, and _, as a part of an operand, one that is not kept.
+func (p *parser) register(i int, text string, bits, use int) register {
 	what := choose(i < 0, "the guard", fmt.Sprintf("operand %d", i+1))
-	if x, ok := integer(text, choose(size == 0, 4, size)); ok && u&writes == 0 {
-		return constant(x, size)
+	if x, ok := integer(text, choose(bits == 1, 32, bits)); ok && use&writes == 0 {
+		return newRegister(bits, choose(bits == 1, min(x, 1), x))
 	}
-	if u&orNone != 0 && text == "_" {
-		return newRegister(size)
+	if text == "_" && i >= 0 && text != p.operands[i] && use&writes != 0 {
+		return newRegister(bits, 0)
 	}
-	want := fmt.Sprint(register{size: size}, choose(u&orWider != 0, " or more", ""), choose(u&writes == 0, " or an integer", ""))
-	r, ok := p.find(text)
+	want := fmt.Sprint(register{bits: bits}, choose(use&orWider != 0, " or more", ""), choose(use&writes == 0, " or an integer", ""))
+	r, ok := p.scope.find(text)
 	p.check(ok || !registerPattern.MatchString(text), "%s, %s, is not declared", what, text)
 	p.check(ok, "%s is %q, want %s", what, text, want)
-	p.check(u&writes == 0 || !r.readOnly, "%s, %s, is read-only", what, text)
-	p.check(r.size == size || r.size > size && size > 0 && u&orWider != 0, "%s, %s, is %v, want %s", what, text, r, want)
+	p.check(use&writes == 0 || !r.readOnly, "%s, %s, is read-only", what, text)
+	p.check(r.bits == bits || r.bits > bits && use&orWider != 0, "%s, %s, is %v, want %s", what, text, r, want)
 	return r
 }
 
-// find is the register of that name in the innermost block that has it.
-func (p *parser) find(name string) (r register, ok bool) {
-	for s := p.scope; s != nil && !ok; s = s.outer {
-		r, ok = s.registers[name]
-	}
-	return r, ok
-}
-
 // parts are the elements of an operand in braces; another is its own one.
-func (p *parser) parts(i int) []string {
-	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(p.operands[i], "{"), "}"), ",")
+func (p *parser) parts(i int) []string { return strings.Split(strings.Trim(p.operands[i], "{}"), ",") }
+
+// elements are the registers, or immediates, in an operand's braces.
+func (p *parser) elements(i, bits, use int) (r regs) {
+	for _, text := range p.parts(i) {
+		r = append(r, p.register(i, text, bits, use))
+	}
+	return r
 }
 
 func (p *parser) count(n int) {
@@ -132,8 +124,16 @@ func (p *parser) typ(name, list string) typ {
 	return types[name]
 }
 
-// decode turns the instruction of that name, such as setp.ge.u32, into code.
-func (p *parser) decode(name string) {
+// decode turns an instruction, such as setp.ge.u32, into code.
+func (p *parser) decode() {
+	m := instructionPattern.FindStringSubmatch(p.tight)
+	p.check(m != nil, "want an instruction")
+	p.in = instruction{place: p.place, flip: choose(m[1] == "!", everyLane, 0)}
+	p.operands = operandPattern.FindAllString(m[4], choose(m[4] == "", 0, -1))
+	if m[2] != "" {
+		p.in.guard = in[uint8](p.register(-1, m[2], 1, writes))
+	}
+	name := m[3]
 	opcode, modifiers, _ := strings.Cut(name, ".")
 	switch {
 	case name == "bra" || name == "bra.uni":
@@ -142,191 +142,164 @@ func (p *parser) decode(name string) {
 	case name == "ret" || name == "ret.uni" || name == "exit":
 		p.count(0)
 	case opcode == "mov" && modifiers != "pred":
-		p.in.run = p.mov(p.typ(modifiers, all))
+		p.mov(p.typ(modifiers, all))
 	case opcode == "cvta": // an address in its space is the same as in all
 		p.typ(strings.TrimPrefix(modifiers, "to."), "global.u64 shared.u64 local.u64")
-		p.in.run = p.mov(types["u64"])
+		p.mov(types["u64"])
 	case opcode == "cvt":
 		p.count(2)
 		to, from, _ := strings.Cut(modifiers, ".")
 		t, f := p.typ(to, "u8 s8 "+ints), p.typ(from, "u8 s8 "+ints)
-		p.in.run = convert(p.operand(0, t.size, writes|orWider), t, p.operand(1, f.size, orWider), f)
-	case opcode == "ld" || opcode == "st":
-		p.in.run = p.transfer(opcode == "st", strings.Split(modifiers, "."))
+		dst, src := p.operand(0, t.bits, writes|orWider), p.operand(1, f.bits, orWider)
+		extended := newRegister(max(f.bits, t.bits), 0) // by the sign of f, and then by that of t
+		p.emit(f.extend(extended, src))
+		p.emit(t.extend(dst, extended))
+	case opcode == "ld":
+		p.transfer(strings.Split(modifiers, "."), 0, 1, writes|orWider)
+	case opcode == "st":
+		p.transfer(strings.Split(modifiers, "."), 1, 0, orWider)
+	case opcode == "setp" && (strings.Count(modifiers, ".") == 2 || strings.Contains(p.tight, "|")):
+		p.setp(strings.Split(name, "."))
 	default:
-		p.in.run = p.tabled(name)
+		p.tabled(name)
 	}
+	p.code = append(p.code, p.in)
 }
 
-// tabled decodes an instruction of the table.
-func (p *parser) tabled(name string) run {
-	parts, boolean, typeName := strings.Split(name, "."), "", ""
-	if parts[0] == "setp" && len(parts) == 4 {
-		boolean = parts[2]
-		p.typ(boolean, "and or xor")
-		parts = slices.Delete(parts, 2, 3)
-	}
-	if i := slices.IndexFunc(parts, func(part string) bool { return types[part].rows != nil }); i >= 0 {
-		typeName, parts[i] = parts[i], "T"
-	}
-	rows := types[typeName].rows
-	i := slices.IndexFunc(rows, func(r row) bool { return r.name == strings.Join(parts, ".") })
+// row finds an instruction in the table, of which those on predicates are a part.
+func (p *parser) row(name string) (row, typ) {
+	t := typePattern.FindString(name)
+	rows, general := types[t].rows, strings.Replace(name, t, "T", 1)
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == general && (t != "pred" || strings.Contains(r.types, t)) })
 	p.check(i >= 0, "not supported, want one of %s, where T is an integer type or pred", supported())
-	row := rows[i]
-	size := p.typ(typeName, row.types).size
-	kinds, sizes := strings.Fields(row.operands), map[string]int{"T": size, "2T": 2 * size, "u32": 4, "imm": 4}
-	p.count(len(kinds) + len(strings.Fields(boolean)))
-	if parts[0] == "setp" {
-		return p.comparison(row, size, boolean)
+	return rows[i], p.typ(t, rows[i].types)
+}
+
+var supported = sync.OnceValue(func() string {
+	list := []string{"bra ret exit ld.T st.T cvt.T.T cvta.to.global.u64"}
+	for _, r := range types["u32"].rows {
+		list = append(list, r.name)
 	}
-	r, uniform := regs{p.operand(0, sizes[kinds[0]], writes)}, true
-	for i := 1; i < len(kinds); i++ {
-		_, immediate := integer(p.operands[i], choose(kinds[i] == "imm", 1, 4))
-		p.check(immediate || kinds[i] != "imm", "operand %d is %q, want an integer of 8 bits", i+1, p.operands[i])
-		uniform = uniform && (immediate || kinds[i] != "u32")
-		r = append(r, p.operand(i, sizes[kinds[i]], reads))
+	return strings.Join(list, " ")
+})
+
+func (p *parser) tabled(name string) {
+	row, t := p.row(name)
+	kinds := strings.Fields(row.operands)
+	sizes := map[string]int{"T": t.bits, "2T": 2 * t.bits, "u32": 32, "imm": 32, "pred": 1}
+	p.count(len(kinds))
+	var r regs
+	for i, kind := range kinds {
+		_, ok := integer(p.operands[i], 8)
+		p.check(ok || kind != "imm", "operand %d is %q, want an integer of 8 bits", i+1, p.operands[i])
+		r = append(r, p.operand(i, sizes[kind], choose(i == 0, writes, reads)))
 	}
 	if byLibrary := library[name]; byLibrary != nil {
+		_, pos := integer(p.operands[len(r)-2], 32)
+		_, width := integer(p.operands[len(r)-1], 32)
 		p.in.field = true
-		return byLibrary(r, uniform)
+		p.emit(byLibrary(r, pos && width))
+		return
 	}
-	return underMask(r, row.meaning)
+	p.compute(name, r...)
 }
 
-// supported lists what instructions there are.
-func supported() string {
-	list := "bra ret exit ld.T st.T cvt.T.T cvta.to.global.u64"
-	for _, r := range types["u32"].rows {
-		list += " " + r.name
+// setp decodes setp.comparison.boolean.type p|q, a, b, c: p is the result combined with c, q its opposite is.
+func (p *parser) setp(parts []string) {
+	combine, operands := "or", 3
+	if len(parts) == 4 {
+		combine, operands = parts[2], 4
+		p.typ(combine, "and or xor")
+		parts = slices.Delete(parts, 2, 3)
 	}
-	return list
-}
-
-// comparison decodes setp p|q, a, b, c: p is the result combined with c, q its
-// opposite combined with c.
-func (p *parser) comparison(compare row, size int, boolean string) run {
+	compare := strings.Join(parts, ".")
+	_, t := p.row(compare)
+	p.count(operands)
 	names := strings.Split(p.operands[0], "|")
 	p.check(len(names) <= 2, "operand 1 is %q, want one predicate or two", p.operands[0])
-	var dst regs
-	for _, name := range names {
-		dst = append(dst, p.register(0, name, 0, choose(len(names) == 2, writes|orNone, writes)))
-	}
-	r := regs{newRegister(0), p.operand(1, size, reads), p.operand(2, size, reads)}
-	c, flip, combine := constant(0, 0), uint32(0), func(a, _ uint32) uint32 { return a }
-	if boolean != "" {
+	found, c := newRegister(1, 0), newRegister(1, 0)
+	p.compute(compare, found, p.operand(1, t.bits, reads), p.operand(2, t.bits, reads))
+	if operands == 4 {
 		name, negated := strings.CutPrefix(p.operands[3], "!")
-		c, flip, combine = p.register(3, name, 0, reads), choose(negated, everyLane, 0), booleans[boolean]
+		p.compute(choose(negated, "not.pred", "mov.pred"), c, p.register(3, name, 1, reads))
 	}
-	return func(active uint32) {
-		compare.meaning(r)
-		found, with := *mask(r[0]), *mask(c)^flip
-		for _, d := range dst {
-			*mask(d) = *mask(d)&^active | combine(found, with)&active
-			found = ^found
-		}
+	for _, name := range names {
+		p.compute(combine+".pred", p.register(0, name, 1, writes), found, c)
+		p.compute("not.pred", found, found)
 	}
 }
 
-// booleans combine the result of setp with one more predicate.
-var booleans = map[string]func(a, b uint32) uint32{
-	"and": func(a, b uint32) uint32 { return a & b },
-	"or":  func(a, b uint32) uint32 { return a | b },
-	"xor": func(a, b uint32) uint32 { return a ^ b },
-}
+func (p *parser) emit(step run) { p.in.steps = append(p.in.steps, step) }
 
-// underMask makes an instruction of a meaning that finds r[0] in all lanes; those
-// of the active ones are kept.
-func underMask(r regs, meaning func(regs)) run {
-	dst, all, inAll := r[0], newRegister(r[0].size), slices.Clone(r)
-	inAll[0] = all
-	keep := ofSize(dst.size).load(dst, all)
-	return func(active uint32) {
+// compute emits an instruction of the table, which is executed in all lanes and kept in active ones.
+func (p *parser) compute(name string, r ...register) {
+	row, _ := p.row(name)
+	all := newRegister(r[0].bits, 0)
+	inAll := append(regs{all}, r[1:]...)
+	keep := ofBits(all.bits).extend(r[0], all)
+	p.emit(func(active uint32) {
 		if active == everyLane {
-			meaning(r)
+			row.meaning(r)
 			return
 		}
-		meaning(inAll)
+		row.meaning(inAll)
 		keep(active)
-	}
+	})
 }
 
-// mov decodes mov of a register, an immediate or the address of a variable, and
-// mov between a register and its parts, the lowest first: {a, b}.
-func (p *parser) mov(t typ) run {
+// within makes an instruction that exchanges the k-th word of a register with a part.
+func (t typ) within(whole register, k int, part register, store bool) run {
+	memory, exchange := whole.bytes(), t.exchange[part.bits](part, k, whole.bits/t.bits, store)
+	return func(active uint32) { exchange(memory, 0, active) }
+}
+
+// extend makes an instruction that extends the low part of src, of type t, into dst.
+func (t typ) extend(dst, src register) run { return t.within(src, 0, dst, false) }
+
+// mov decodes mov of a word, or between one and its parts, the lowest first: {a, b}.
+func (p *parser) mov(t typ) {
 	p.count(2)
 	to, from := len(p.parts(0)), len(p.parts(1))
-	if to+from == 2 {
-		return t.load(p.operand(0, t.size, writes), p.operand(1, t.size, reads))
-	}
 	n := max(to, from)
-	p.check(min(to, from) == 1 && (n == 2 || n == 4) && n <= t.size, "not supported, want one register, and 2 or 4 in braces")
-	sources, destinations := p.elements(1, t.size/from, reads), p.elements(0, t.size/to, writes|orNone)
-	if to == 1 {
-		return ofSize(t.size/n).within(destinations[0], sources, true)
+	p.check(min(to, from) == 1 && n <= 4 && n != 3 && 8*n <= t.bits, "not supported, want one register, and 2 or 4 in braces")
+	whole, parts := p.elements(1, t.bits/from, reads), p.elements(0, t.bits/to, writes)
+	if from > 1 {
+		whole, parts = parts, whole
 	}
-	return ofSize(t.size/n).within(sources[0], destinations, false)
-}
-
-// load makes an instruction that extends the low part of src, of type t, into dst.
-func (t typ) load(dst, src register) run { return t.within(src, regs{dst}, false) }
-
-// convert makes an instruction that extends the low part of src by the sign of one
-// type, and the low part of that by the sign of another.
-func convert(dst register, to typ, src register, from typ) run {
-	switch {
-	case from.size >= to.size:
-		return to.load(dst, src)
-	case dst.size == to.size:
-		return from.load(dst, src)
+	for k, part := range parts {
+		p.emit(ofBits(t.bits/n).within(whole[0], k, part, from > 1))
 	}
-	extended := newRegister(to.size)
-	first, second := from.load(extended, src), to.load(dst, extended)
-	return func(active uint32) {
-		first(active)
-		second(active)
-	}
-}
-
-// elements are the registers, or immediates, in an operand's braces.
-func (p *parser) elements(i, size int, u use) (r regs) {
-	for _, text := range p.parts(i) {
-		r = append(r, p.register(i, text, size, u))
-	}
-	return r
 }
 
 // transfer decodes ld and st.
-func (p *parser) transfer(store bool, modifiers []string) run {
+func (p *parser) transfer(modifiers []string, value, memory, use int) {
 	p.count(2)
-	last, memory, value, u := len(modifiers)-1, 1, 0, writes|orWider|orNone
-	if store {
-		memory, value, u = 0, 1, orWider
-	}
-	t, elements := p.typ(modifiers[last], "b8 u8 s8 "+all), 1
-	a := &access{place: p.place, store: store}
+	last, space, elements := len(modifiers)-1, "", 1
+	t := p.typ(modifiers[last], "b8 u8 s8 "+all)
 	for _, m := range modifiers[:last] {
 		p.typ(m, "global shared local param v2 v4 weak volatile nc ca cg cs lu cv wb wt")
 		switch m {
 		case "global", "shared", "local", "param":
-			a.space = "." + m
+			space = "." + m
 		case "v2", "v4":
 			elements = int(m[1] - '0')
 		}
 	}
 	p.check(len(p.parts(value)) == elements, "operand %d is %q, want %d elements", value+1, p.operands[value], elements)
-	if a.space == ".param" {
-		_, known := p.find(p.operands[1])
-		p.check(known && !store && p.operands[1][0] == '[', "%q, want a parameter of the kernel to read", p.operands[memory])
-		return t.load(p.operand(0, t.size, u), p.operand(1, t.size, reads))
+	if space == ".param" {
+		_, known := p.scope.find(p.operands[1])
+		p.check(known && value == 0 && p.operands[1][0] == '[', "%q, want a parameter of the kernel to read", p.operands[memory])
+		p.emit(t.extend(p.operand(0, t.bits, use), p.operand(1, t.bits, reads)))
+		return
 	}
 	m := addressPattern.FindStringSubmatch(p.operands[memory])
 	p.check(m != nil, "operand %d is %q, want [register] or [register+integer]", memory+1, p.operands[memory])
-	a.base = in[uint64](p.register(memory, m[1], 8, reads))
-	if m[2] != "" {
-		var ok bool
-		a.offset, ok = integer(m[2], 8)
-		p.check(ok, "%q, want an integer of 64 bits", m[2])
+	base := in[uint64](p.register(memory, m[1], 64, reads))
+	offset, ok := integer(cmp.Or(m[2], "0"), 64)
+	p.check(ok, "%q, want an integer of 64 bits", m[2])
+	a := &access{p.place, p.program, space, base, offset, uint64(elements * t.bits / 8), nil}
+	for k, r := range p.elements(value, t.bits, use) {
+		a.elements = append(a.elements, t.exchange[r.bits](r, k, elements, value == 1))
 	}
-	a.registers = p.elements(value, t.size, u)
-	return t.move(p.program, a)
+	p.emit(a.run)
 }

@@ -29,11 +29,6 @@ var pixelPTX string
 //go:embed usage.txt
 var usage string
 
-const (
-	maxThreads = 1 << 22
-	maxBuffer  = 1 << 30
-)
-
 func main() {
 	if err := emulate(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "ptx:", err)
@@ -121,7 +116,7 @@ func parseArguments(p *program, values []string, threads int) ([]argument, error
 		return nil, fmt.Errorf("-arg was given %d times, want %d: %s has the parameters %v", len(values), len(p.params), p.kernel, p.params)
 	}
 	for i, p := range p.params {
-		a, is64 := &args[i], p.value.size == 8
+		a, is64 := &args[i], p.value.bits == 64
 		if values == nil {
 			if a.number = uint64(threads); is64 {
 				a.buffer = make([]byte, 16*threads)
@@ -137,7 +132,7 @@ func parseArguments(p *program, values []string, threads int) ([]argument, error
 			n, err = strconv.ParseUint(count, 0, 64)
 			a.buffer, a.zero = make([]byte, min(n, maxBuffer+1)), true
 		} else {
-			a.number, ok = integer(values[i], p.value.size)
+			a.number, ok = integer(values[i], p.value.bits)
 		}
 		if err != nil || !ok || len(a.buffer) > maxBuffer {
 			return nil, fmt.Errorf("-arg %s for %v: want a number of its size or, for 64 bits, @FILE or zero:BYTES, of at most %d bytes (%v)",

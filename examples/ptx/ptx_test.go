@@ -886,7 +886,7 @@ func withLoops(f func()) {
 	f()
 }
 
-func insertLoop[T registerWord](r regs, _ bool) run {
+func insertLoop[T bfi.Register](r regs, _ bool) run {
 	dst, src, base, pos, width := in[T](r[0]), in[T](r[1]), in[T](r[2]), in[uint32](r[3]), in[uint32](r[4])
 	return func(active uint32) {
 		for i := range dst {

@@ -7,12 +7,8 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// word is what a register holds of one lane, by the type of the instruction that
-// reads it: uint16 for .u16 and .b16, int16 for .s16.
-type word = bfi.Word
-
 // lanes is a register: its value in each lane of the warp.
-type lanes[T word] = [bfi.WarpSize]T
+type lanes[T bfi.Word] = [bfi.WarpSize]T
 
 // A row is what the emulator knows of an instruction.
 type row struct {
@@ -33,10 +29,10 @@ const (
 )
 
 // instructions are those whose result in a lane depends on that lane alone.
-func instructions[T, W word]() []row {
+func instructions[T, W bfi.Word]() []row {
 	size := int(8 * unsafe.Sizeof(T(0)))
 	return []row{
-		{"mov.T", all, "T T", func(r regs) { each1(r, func(x T) T { return x }) }},
+		{"mov.T", all + " pred", "T T", func(r regs) { *in[T](r[0]) = *in[T](r[1]) }},
 		{"add.T", ints, "T T T", func(r regs) { each2(r, func(x, y T) T { return x + y }) }},
 		{"sub.T", ints, "T T T", func(r regs) { each2(r, func(x, y T) T { return x - y }) }},
 		{"mul.lo.T", ints, "T T T", func(r regs) { each2(r, func(x, y T) T { return x * y }) }},
@@ -50,17 +46,17 @@ func instructions[T, W word]() []row {
 		{"abs.T", signed, "T T", func(r regs) { each1(r, func(x T) T { return max(x, -x) }) }},
 		{"neg.T", signed, "T T", func(r regs) { each1(r, func(x T) T { return -x }) }},
 
-		{"and.T", plain, "T T T", func(r regs) { each2(r, func(x, y T) T { return x & y }) }},
-		{"or.T", plain, "T T T", func(r regs) { each2(r, func(x, y T) T { return x | y }) }},
-		{"xor.T", plain, "T T T", func(r regs) { each2(r, func(x, y T) T { return x ^ y }) }},
-		{"not.T", plain, "T T", func(r regs) { each1(r, func(x T) T { return ^x }) }},
+		{"and.T", plain + " pred", "T T T", func(r regs) { each2(r, func(x, y T) T { return x & y }) }},
+		{"or.T", plain + " pred", "T T T", func(r regs) { each2(r, func(x, y T) T { return x | y }) }},
+		{"xor.T", plain + " pred", "T T T", func(r regs) { each2(r, func(x, y T) T { return x ^ y }) }},
+		{"not.T", plain + " pred", "T T", func(r regs) { each1(r, func(x T) T { return ^x }) }},
 		{"cnot.T", plain, "T T", func(r regs) { each1(r, func(x T) T { return choose(x == 0, T(1), 0) }) }},
 		{"shl.T", plain, "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return x << n }) }},
 		{"shr.T", all, "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return x >> n }) }},
-		{"shf.l.clamp.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y T, n uint32) T { return T(concat(x, y) << min(n, 32) >> 32) }) }},
-		{"shf.l.wrap.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y T, n uint32) T { return T(concat(x, y) << (n & 31) >> 32) }) }},
-		{"shf.r.clamp.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y T, n uint32) T { return T(concat(x, y) >> min(n, 32)) }) }},
-		{"shf.r.wrap.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y T, n uint32) T { return T(concat(x, y) >> (n & 31)) }) }},
+		{"shf.l.clamp.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, 32-min(n, 32)) }) }},
+		{"shf.l.wrap.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, 32-n&31) }) }},
+		{"shf.r.clamp.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, min(n, 32)) }) }},
+		{"shf.r.wrap.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, n&31) }) }},
 		{"lop3.T", "b32", "T T T T imm", func(r regs) { each3(r, func(x, y, z T) T { return lookUp(x, y, z, in[uint32](r[4])[0]) }) }},
 
 		{"brev.T", "b32 b64", "T T", func(r regs) { each1(r, func(x T) T { return T(bits.Reverse64(uint64(x)) >> (64 - size)) }) }},
@@ -71,44 +67,35 @@ func instructions[T, W word]() []row {
 			each1(r, func(x T) uint32 { return choose(significant(x) == 0, ^uint32(0), uint32(size-significant(x))) })
 		}},
 		{"bmsk.clamp.T", "b32", "T T T", func(r regs) {
-			each2(r, func(x, y T) T { return bfi.Bfi(^T(0), 0, uint32(min(x, 32)), uint32(min(y, 32))) })
+			each2(r, func(pos, n uint32) uint32 { return bfi.Bfi(^uint32(0), 0, min(pos, 32), min(n, 32)) })
 		}},
-		{"bmsk.wrap.T", "b32", "T T T", func(r regs) { each2(r, func(x, y T) T { return bfi.Bfi(^T(0), 0, uint32(x&31), uint32(y&31)) }) }},
+		{"bmsk.wrap.T", "b32", "T T T", func(r regs) { each2(r, func(pos, n uint32) uint32 { return bfi.Bfi(^uint32(0), 0, pos&31, n&31) }) }},
 		{"szext.clamp.T", "u32 s32", "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return bfi.Bfe(x, 0, min(n, 32)) }) }},
 		{"szext.wrap.T", "u32 s32", "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return bfi.Bfe(x, 0, n&31) }) }},
-		{"fns.T", "b32", "u32 T u32 u32", func(r regs) { each3(r, func(x T, base, n uint32) uint32 { return findNth(uint32(x), base, int32(n)) }) }},
-		{"prmt.T", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return c >> (4 * k) }) }},
-		{"prmt.T.f4e", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return c&3 + k }) }},
-		{"prmt.T.b4e", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return (c&3 - k) & 7 }) }},
-		{"prmt.T.rc8", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return c & 3 }) }},
-		{"prmt.T.ecl", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return max(c&3, k) }) }},
-		{"prmt.T.ecr", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return min(c&3, k) }) }},
-		{"prmt.T.rc16", "b32", "T T T T", func(r regs) { permute[T](r, func(c, k uint32) uint32 { return c&1*2 + k&1 }) }},
+		{"fns.T", "b32", "u32 T u32 u32", func(r regs) { each3(r, findNth) }},
+		{"prmt.T", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c >> (4 * k) }) }},
+		{"prmt.T.f4e", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c&3 + k }) }},
+		{"prmt.T.b4e", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return (c&3 - k) & 7 }) }},
+		{"prmt.T.rc8", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c & 3 }) }},
+		{"prmt.T.ecl", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return max(c&3, k) }) }},
+		{"prmt.T.ecr", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return min(c&3, k) }) }},
+		{"prmt.T.rc16", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c&1*2 + k&1 }) }},
 		{"bfi.T", "b32 b64", "T T T u32 u32", nil}, // by the library
 		{"bfe.T", "u32 s32 u64 s64", "T T u32 u32", nil},
 
-		{"selp.T", all, "T T T pred", selectLanes[T]},
-		{"slct.T.s32", all, "T T T u32", func(r regs) { each3(r, func(x, y T, n uint32) T { return choose(int32(n) >= 0, x, y) }) }},
-		{"setp.eq.T", all, "pred T T", func(r regs) { where(r, func(x, y T) bool { return x == y }) }},
-		{"setp.ne.T", all, "pred T T", func(r regs) { where(r, func(x, y T) bool { return x != y }) }},
-		{"setp.lt.T", ints, "pred T T", func(r regs) { where(r, func(x, y T) bool { return x < y }) }},
-		{"setp.le.T", ints, "pred T T", func(r regs) { where(r, func(x, y T) bool { return x <= y }) }},
-		{"setp.gt.T", ints, "pred T T", func(r regs) { where(r, func(x, y T) bool { return x > y }) }},
-		{"setp.ge.T", ints, "pred T T", func(r regs) { where(r, func(x, y T) bool { return x >= y }) }},
-		{"setp.lo.T", "u16 u32 u64", "pred T T", func(r regs) { where(r, func(x, y T) bool { return x < y }) }},
-		{"setp.ls.T", "u16 u32 u64", "pred T T", func(r regs) { where(r, func(x, y T) bool { return x <= y }) }},
-		{"setp.hi.T", "u16 u32 u64", "pred T T", func(r regs) { where(r, func(x, y T) bool { return x > y }) }},
-		{"setp.hs.T", "u16 u32 u64", "pred T T", func(r regs) { where(r, func(x, y T) bool { return x >= y }) }},
+		{"selp.T", all, "T T T pred", func(r regs) { each3(r, func(x, y T, p uint8) T { return choose(p&1 != 0, x, y) }) }},
+		{"slct.T.s32", all, "T T T u32", func(r regs) { each3(r, func(x, y T, n int32) T { return choose(n >= 0, x, y) }) }},
+		{"setp.eq.T", all, "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x == y) }) }},
+		{"setp.ne.T", all, "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x != y) }) }},
+		{"setp.lt.T", ints, "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x < y) }) }},
+		{"setp.le.T", ints, "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x <= y) }) }},
+		{"setp.gt.T", ints, "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x > y) }) }},
+		{"setp.ge.T", ints, "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x >= y) }) }},
+		{"setp.lo.T", "u16 u32 u64", "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x < y) }) }},
+		{"setp.ls.T", "u16 u32 u64", "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x <= y) }) }},
+		{"setp.hi.T", "u16 u32 u64", "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x > y) }) }},
+		{"setp.hs.T", "u16 u32 u64", "pred T T", func(r regs) { each2(r, func(x, y T) uint8 { return truth(x >= y) }) }},
 	}
-}
-
-// logic are the instructions on predicates.
-var logic = []row{
-	{"mov.T", "pred", "pred pred", func(r regs) { *mask(r[0]) = *mask(r[1]) }},
-	{"not.T", "pred", "pred pred", func(r regs) { *mask(r[0]) = ^*mask(r[1]) }},
-	{"and.T", "pred", "pred pred pred", func(r regs) { *mask(r[0]) = *mask(r[1]) & *mask(r[2]) }},
-	{"or.T", "pred", "pred pred pred", func(r regs) { *mask(r[0]) = *mask(r[1]) | *mask(r[2]) }},
-	{"xor.T", "pred", "pred pred pred", func(r regs) { *mask(r[0]) = *mask(r[1]) ^ *mask(r[2]) }},
 }
 
 // library has what executes bit fields, in the active lanes only.
@@ -118,12 +105,8 @@ var library = map[string]func(r regs, uniform bool) run{
 	"bfe.s32": extractLanes[int32], "bfe.s64": extractLanes[int64],
 }
 
-// registerWord is a word that the warp functions take.
-type registerWord = bfi.Register
-
-// insertLanes makes bfi of its operands; uniform says that pos and width are
-// immediates.
-func insertLanes[T registerWord](r regs, uniform bool) run {
+// insertLanes makes bfi of its operands; uniform says that pos and width are immediates.
+func insertLanes[T bfi.Register](r regs, uniform bool) run {
 	dst, src, base, pos, width := in[T](r[0]), in[T](r[1]), in[T](r[2]), in[uint32](r[3]), in[uint32](r[4])
 	if uniform {
 		return func(active uint32) { bfi.InsertMasked(dst[:], src[:], base[:], pos[0], width[0], []uint32{active}) }
@@ -131,7 +114,7 @@ func insertLanes[T registerWord](r regs, uniform bool) run {
 	return func(active uint32) { bfi.InsertWarp(dst, src, base, pos, width, active) }
 }
 
-func extractLanes[T registerWord](r regs, uniform bool) run {
+func extractLanes[T bfi.Register](r regs, uniform bool) run {
 	dst, src, pos, width := in[T](r[0]), in[T](r[1]), in[uint32](r[2]), in[uint32](r[3])
 	if uniform {
 		return func(active uint32) { bfi.ExtractMasked(dst[:], src[:], pos[0], width[0], []uint32{active}) }
@@ -139,37 +122,27 @@ func extractLanes[T registerWord](r regs, uniform bool) run {
 	return func(active uint32) { bfi.ExtractWarp(dst, src, pos, width, active) }
 }
 
-// each1, each2, each3 and where are so short that they are inlined into the rows,
-// and with them the functions that these pass.
-func each1[D, A word](r regs, f func(A) D) {
-	d, a := (*lanes[D])(r[0].data), (*lanes[A])(r[1].data)
+// each1, each2 and each3 are so short that they are inlined into the rows, and with
+// them the functions that these pass. Slices have one check for nil, not one a lane.
+func each1[D, A bfi.Word](r regs, f func(A) D) {
+	d, a := (*lanes[D])(r[0].data)[:], (*lanes[A])(r[1].data)[:]
 	for i := range d {
 		d[i] = f(a[i])
 	}
 }
 
-func each2[D, A, B word](r regs, f func(A, B) D) {
-	d, a, b := (*lanes[D])(r[0].data), (*lanes[A])(r[1].data), (*lanes[B])(r[2].data)
+func each2[D, A, B bfi.Word](r regs, f func(A, B) D) {
+	d, a, b := (*lanes[D])(r[0].data)[:], (*lanes[A])(r[1].data)[:], (*lanes[B])(r[2].data)[:]
 	for i := range d {
 		d[i] = f(a[i], b[i])
 	}
 }
 
-func each3[D, A, B, C word](r regs, f func(A, B, C) D) {
-	d, a, b, c := (*lanes[D])(r[0].data), (*lanes[A])(r[1].data), (*lanes[B])(r[2].data), (*lanes[C])(r[3].data)
+func each3[D, A, B, C bfi.Word](r regs, f func(A, B, C) D) {
+	d, a, b, c := (*lanes[D])(r[0].data)[:], (*lanes[A])(r[1].data)[:], (*lanes[B])(r[2].data), (*lanes[C])(r[3].data)
 	for i := range d {
 		d[i] = f(a[i], b[i], c[i])
 	}
-}
-
-func where[T word](r regs, f func(x, y T) bool) {
-	m, a, b := uint32(0), (*lanes[T])(r[1].data), (*lanes[T])(r[2].data)
-	for i := range a {
-		if f(a[i], b[i]) {
-			m |= 1 << i
-		}
-	}
-	*(*uint32)(r[0].data) = m
 }
 
 func choose[T any](first bool, x, y T) T {
@@ -179,15 +152,11 @@ func choose[T any](first bool, x, y T) T {
 	return y
 }
 
-func selectLanes[T word](r regs) {
-	d, a, b, p := in[T](r[0]), in[T](r[1]), in[T](r[2]), *mask(r[3])
-	for i := range d {
-		d[i] = choose(p>>i&1 != 0, a[i], b[i])
-	}
-}
+// truth is a predicate in one lane.
+func truth(b bool) uint8 { return choose[uint8](b, 1, 0) }
 
 // high is the upper half of the product.
-func high[T word](x, y T) T {
+func high[T bfi.Word](x, y T) T {
 	hi, lo := bits.Mul64(uint64(x), uint64(y))
 	// Mul64 takes a negative factor, which was sign-extended, for 2^64 more.
 	hi -= choose(x < 0, uint64(y), 0) + choose(y < 0, uint64(x), 0)
@@ -195,18 +164,14 @@ func high[T word](x, y T) T {
 	return T(hi<<(64-size) | lo>>size)
 }
 
-func concat[T word](low, high T) uint64 { return uint64(high)<<32 | uint64(low) }
+// funnel shifts low and high together to the right.
+func funnel(low, high, n uint32) uint32 { return uint32((uint64(high)<<32 | uint64(low)) >> n) }
 
 // significant is the number of bits of x without those that repeat its sign.
-func significant[T word](x T) int {
-	if x < 0 {
-		x = ^x
-	}
-	return bits.Len64(uint64(x))
-}
+func significant[T bfi.Word](x T) int { return bits.Len64(uint64(choose(x < 0, ^x, x))) }
 
 // lookUp is lop3: each bit is that of table which the bits of x, y and z number.
-func lookUp[T word](x, y, z T, table uint32) (r T) {
+func lookUp[T bfi.Word](x, y, z T, table uint32) (r T) {
 	for k := range 8 {
 		if table>>k&1 != 0 {
 			r |= choose(k&4 != 0, x, ^x) & choose(k&2 != 0, y, ^y) & choose(k&1 != 0, z, ^z)
@@ -217,12 +182,12 @@ func lookUp[T word](x, y, z T, table uint32) (r T) {
 
 // permute is prmt: byte k is that of the 8 of a and b which selector k of c
 // numbers, or, where bit 3 of it is set, the sign of that byte, eight times.
-func permute[T word](r regs, selector func(c, k uint32) uint32) {
-	each3(r, func(x, y T, c uint32) (d T) {
+func permute(r regs, selector func(c, k uint32) uint32) {
+	each3(r, func(a, b, c uint32) (d uint32) {
 		for k := range uint32(4) {
 			s := selector(c, k)
-			b := int8(concat(x, y) >> (8 * (s & 7)))
-			d |= T(uint8(choose(s&8 != 0, b>>7, b))) << (8 * k)
+			x := int8(funnel(a, b, 8*(s&7)))
+			d |= uint32(uint8(choose(s&8 != 0, x>>7, x))) << (8 * k)
 		}
 		return d
 	})
@@ -231,15 +196,13 @@ func permute[T word](r regs, selector func(c, k uint32) uint32) {
 // findNth is fns: the n-th set bit of mask, counted from base upwards, or
 // downwards for negative n; for n = 0 base itself. All ones if there is none.
 func findNth(mask, base uint32, n int32) uint32 {
+	if n == 0 {
+		mask, n = mask&(1<<base), 1
+	}
 	step := choose[int32](n < 0, -1, 1)
 	for ; base < 32; base += uint32(step) {
-		if mask>>base&1 != 0 {
-			if n >= -1 && n <= 1 {
-				return base
-			}
-			n -= step
-		} else if n == 0 {
-			break
+		if n -= step * int32(mask>>base&1); n == 0 {
+			return base
 		}
 	}
 	return ^uint32(0)
