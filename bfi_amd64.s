@@ -362,6 +362,62 @@ DATA narrow64To32<>+30(SB)/1, $0x0a
 DATA narrow64To32<>+31(SB)/1, $0x0b
 GLOBL narrow64To32<>(SB), RODATA|NOPTR, $32
 
+DATA inOrder32Of2<>+0(SB)/4, $0x00000000
+DATA inOrder32Of2<>+4(SB)/4, $0x00000001
+DATA inOrder32Of2<>+8(SB)/4, $0x00000004
+DATA inOrder32Of2<>+12(SB)/4, $0x00000005
+DATA inOrder32Of2<>+16(SB)/4, $0x00000002
+DATA inOrder32Of2<>+20(SB)/4, $0x00000003
+DATA inOrder32Of2<>+24(SB)/4, $0x00000006
+DATA inOrder32Of2<>+28(SB)/4, $0x00000007
+GLOBL inOrder32Of2<>(SB), RODATA|NOPTR, $32
+
+DATA inOrder32Of4<>+0(SB)/4, $0x00000000
+DATA inOrder32Of4<>+4(SB)/4, $0x00000004
+DATA inOrder32Of4<>+8(SB)/4, $0x00000001
+DATA inOrder32Of4<>+12(SB)/4, $0x00000005
+DATA inOrder32Of4<>+16(SB)/4, $0x00000002
+DATA inOrder32Of4<>+20(SB)/4, $0x00000006
+DATA inOrder32Of4<>+24(SB)/4, $0x00000003
+DATA inOrder32Of4<>+28(SB)/4, $0x00000007
+GLOBL inOrder32Of4<>(SB), RODATA|NOPTR, $32
+
+DATA inOrder64Of2<>+0(SB)/4, $0x00000000
+DATA inOrder64Of2<>+4(SB)/4, $0x00000001
+DATA inOrder64Of2<>+8(SB)/4, $0x00000004
+DATA inOrder64Of2<>+12(SB)/4, $0x00000005
+DATA inOrder64Of2<>+16(SB)/4, $0x00000008
+DATA inOrder64Of2<>+20(SB)/4, $0x00000009
+DATA inOrder64Of2<>+24(SB)/4, $0x0000000c
+DATA inOrder64Of2<>+28(SB)/4, $0x0000000d
+DATA inOrder64Of2<>+32(SB)/4, $0x00000002
+DATA inOrder64Of2<>+36(SB)/4, $0x00000003
+DATA inOrder64Of2<>+40(SB)/4, $0x00000006
+DATA inOrder64Of2<>+44(SB)/4, $0x00000007
+DATA inOrder64Of2<>+48(SB)/4, $0x0000000a
+DATA inOrder64Of2<>+52(SB)/4, $0x0000000b
+DATA inOrder64Of2<>+56(SB)/4, $0x0000000e
+DATA inOrder64Of2<>+60(SB)/4, $0x0000000f
+GLOBL inOrder64Of2<>(SB), RODATA|NOPTR, $64
+
+DATA inOrder64Of4<>+0(SB)/4, $0x00000000
+DATA inOrder64Of4<>+4(SB)/4, $0x00000004
+DATA inOrder64Of4<>+8(SB)/4, $0x00000008
+DATA inOrder64Of4<>+12(SB)/4, $0x0000000c
+DATA inOrder64Of4<>+16(SB)/4, $0x00000001
+DATA inOrder64Of4<>+20(SB)/4, $0x00000005
+DATA inOrder64Of4<>+24(SB)/4, $0x00000009
+DATA inOrder64Of4<>+28(SB)/4, $0x0000000d
+DATA inOrder64Of4<>+32(SB)/4, $0x00000002
+DATA inOrder64Of4<>+36(SB)/4, $0x00000006
+DATA inOrder64Of4<>+40(SB)/4, $0x0000000a
+DATA inOrder64Of4<>+44(SB)/4, $0x0000000e
+DATA inOrder64Of4<>+48(SB)/4, $0x00000003
+DATA inOrder64Of4<>+52(SB)/4, $0x00000007
+DATA inOrder64Of4<>+56(SB)/4, $0x0000000b
+DATA inOrder64Of4<>+60(SB)/4, $0x0000000f
+GLOBL inOrder64Of4<>(SB), RODATA|NOPTR, $64
+
 // func insertAVX2(dst unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, n int, pos uint64, mask uint64, size int, stream bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·insertAVX2(SB), NOSPLIT, $0-57
@@ -373,7 +429,7 @@ TEXT ·insertAVX2(SB), NOSPLIT, $0-57
 	VPSRLVQ      Y1, Y0, Y2
 	MOVQ         n+24(FP), BX
 	CMPQ         BX, $0x20
-	JB           short
+	JB           short1
 	LEAQ         -32(BX), SI
 	VPAND        (CX)(SI*1), Y2, Y3
 	VPSLLVQ      Y1, Y3, Y3
@@ -382,7 +438,7 @@ TEXT ·insertAVX2(SB), NOSPLIT, $0-57
 	XORL         DI, DI
 	MOVQ         BX, R8
 	CMPQ         BX, $0x00000200
-	JB           cached
+	JB           cached2
 	VPAND        (CX), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX), Y0, Y5
@@ -396,12 +452,12 @@ TEXT ·insertAVX2(SB), NOSPLIT, $0-57
 	SUBQ         DI, R8
 	MOVB         stream+56(FP), R9
 	TESTB        R9, R9
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x00000080, R8
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPAND    (CX)(DI*1), Y2, Y5
 	VPSLLVQ  Y1, Y5, Y5
 	VPANDN   (DX)(DI*1), Y0, Y6
@@ -424,19 +480,19 @@ stream2:
 	VMOVNTDQ Y5, 96(AX)(DI*1)
 	ADDQ     $0x00000080, DI
 	SUBQ     $0x00000080, R8
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x00000080, R8
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x00000080, R8
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPAND   (CX)(DI*1), Y2, Y5
 	VPSLLVQ Y1, Y5, Y5
 	VPANDN  (DX)(DI*1), Y0, Y6
@@ -459,15 +515,15 @@ vectors4:
 	VMOVDQU Y5, 96(AX)(DI*1)
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000080, R8
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x00000080, R8
 	SUBQ $0x20, R8
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPAND   (CX)(DI*1), Y2, Y5
 	VPSLLVQ Y1, Y5, Y5
 	VPANDN  (DX)(DI*1), Y0, Y6
@@ -475,25 +531,25 @@ vector6:
 	VMOVDQU Y5, (AX)(DI*1)
 	ADDQ    $0x20, DI
 	SUBQ    $0x20, R8
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x20, R8
 	CMPQ BX, $0x00000200
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y3, (AX)(SI*1)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    BX, $0x10
-	JB      under16
+	JB      under16_11
 	VPAND   (CX), X2, X3
 	VPSLLVQ X1, X3, X3
 	VPANDN  (DX), X0, X4
@@ -508,9 +564,9 @@ short:
 	VZEROUPPER
 	RET
 
-under16:
+under16_11:
 	CMPQ    BX, $0x08
-	JB      under8
+	JB      under8_12
 	VMOVQ   (CX), X3
 	VPAND   X3, X2, X3
 	VPSLLVQ X1, X3, X3
@@ -529,9 +585,9 @@ under16:
 	VZEROUPPER
 	RET
 
-under8:
+under8_12:
 	CMPQ    BX, $0x04
-	JB      under4
+	JB      under4_13
 	VMOVD   (CX), X3
 	VPAND   X3, X2, X3
 	VPSLLVQ X1, X3, X3
@@ -550,9 +606,9 @@ under8:
 	VZEROUPPER
 	RET
 
-under4:
+under4_13:
 	CMPQ    BX, $0x02
-	JB      under2
+	JB      under2_14
 	MOVWLZX (CX), SI
 	VMOVD   SI, X3
 	VPAND   X3, X2, X3
@@ -575,9 +631,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_14:
 	CMPQ    BX, $0x01
-	JB      under1
+	JB      under1_15
 	MOVBLZX (CX), CX
 	VMOVD   CX, X3
 	VPAND   X3, X2, X2
@@ -590,7 +646,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_15:
 	VZEROUPPER
 	RET
 
@@ -604,7 +660,7 @@ TEXT ·insertAVX512(SB), NOSPLIT, $0-57
 	VPBROADCASTQ pos+32(FP), Z1
 	MOVQ         n+24(FP), BX
 	CMPQ         BX, $0x40
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ       $-1, SI
@@ -618,10 +674,10 @@ TEXT ·insertAVX512(SB), NOSPLIT, $0-57
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL SI, SI
 	CMPQ BX, $0x00000400
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ       AX, DI
@@ -630,7 +686,7 @@ long:
 	MOVQ       size+48(FP), R8
 	NEGQ       R8
 	ANDQ       R8, DI
-	JZ         aligned
+	JZ         aligned4
 	MOVQ       $-1, R8
 	BZHIQ      DI, R8, R8
 	KMOVQ      R8, K1
@@ -642,15 +698,15 @@ long:
 	ADDQ       DI, SI
 	SUBQ       DI, BX
 
-aligned:
+aligned4:
 	MOVB  stream+56(FP), DI
 	TESTB DI, DI
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x00000100, BX
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(SI*1), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(SI*1), Z0, Z2
@@ -669,19 +725,19 @@ stream2:
 	VMOVNTDQ   Z2, 192(AX)(SI*1)
 	ADDQ       $0x00000100, SI
 	SUBQ       $0x00000100, BX
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x00000100, BX
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x00000100, BX
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(SI*1), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(SI*1), Z0, Z2
@@ -700,27 +756,27 @@ vectors4:
 	VMOVDQU64  Z2, 192(AX)(SI*1)
 	ADDQ       $0x00000100, SI
 	SUBQ       $0x00000100, BX
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x00000100, BX
 	SUBQ $0x40, BX
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(SI*1), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(SI*1), Z0, Z2
 	VMOVDQU64  Z2, (AX)(SI*1)
 	ADDQ       $0x40, SI
 	SUBQ       $0x40, BX
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x40, BX
 	TESTQ BX, BX
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, DI
@@ -732,7 +788,7 @@ vectorDone7:
 	VPTERNLOGQ $0xe2, Z2, Z0, Z1
 	VMOVDQU8   Z1, K1, (AX)(SI*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -750,7 +806,7 @@ TEXT ·insertEach8AVX2(SB), NOSPLIT, $0-49
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	CMPQ         DI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(DI), R8
 	VPAND        (BX)(R8*4), Y0, Y2
 	VPMOVZXBD    (DX)(R8*1), Y3
@@ -764,10 +820,10 @@ TEXT ·insertEach8AVX2(SB), NOSPLIT, $0-49
 	VPXOR        Y3, Y2, Y2
 	XORL         R9, R9
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXBD    (DX)(R9*1), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -826,15 +882,15 @@ vectors1:
 	VMOVQ        X3, 24(AX)(R9*1)
 	ADDQ         $0x20, R9
 	SUBQ         $0x20, DI
-	JAE          vectors1
+	JAE          vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXBD    (DX)(R9*1), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -851,9 +907,9 @@ vector3:
 	VMOVQ        X3, (AX)(R9*1)
 	ADDQ         $0x08, R9
 	SUBQ         $0x08, DI
-	JAE          vector3
+	JAE          vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ $0x08, DI
 
 	// The last vector.
@@ -864,9 +920,9 @@ vectorDone4:
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      DI, $0x04
-	JB        under4
+	JB        under4_8
 	VPAND     (BX), X0, X2
 	VPMOVZXBD (DX), X3
 	VPSRLVD   X2, X3, X4
@@ -895,9 +951,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_8:
 	CMPQ      DI, $0x02
-	JB        under2
+	JB        under2_9
 	VMOVQ     (BX), X2
 	VPAND     X2, X0, X2
 	MOVWLZX   (DX), R8
@@ -938,9 +994,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_9:
 	CMPQ      DI, $0x01
-	JB        under1
+	JB        under1_10
 	VMOVD     (BX), X2
 	VPAND     X2, X0, X2
 	MOVBLZX   (DX), DX
@@ -962,7 +1018,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_10:
 	VZEROUPPER
 	RET
 
@@ -980,7 +1036,7 @@ TEXT ·insertEach16AVX2(SB), NOSPLIT, $0-49
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	CMPQ         DI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(DI), R8
 	VPAND        (BX)(R8*4), Y0, Y2
 	VPMOVZXWD    (DX)(R8*2), Y3
@@ -994,10 +1050,10 @@ TEXT ·insertEach16AVX2(SB), NOSPLIT, $0-49
 	VPXOR        Y3, Y2, Y2
 	XORL         R9, R9
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXWD    (DX)(R9*2), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -1056,15 +1112,15 @@ vectors1:
 	VMOVDQU      X3, 48(AX)(R9*2)
 	ADDQ         $0x20, R9
 	SUBQ         $0x20, DI
-	JAE          vectors1
+	JAE          vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXWD    (DX)(R9*2), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -1081,9 +1137,9 @@ vector3:
 	VMOVDQU      X3, (AX)(R9*2)
 	ADDQ         $0x08, R9
 	SUBQ         $0x08, DI
-	JAE          vector3
+	JAE          vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ $0x08, DI
 
 	// The last vector.
@@ -1094,9 +1150,9 @@ vectorDone4:
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      DI, $0x04
-	JB        under4
+	JB        under4_8
 	VPAND     (BX), X0, X2
 	VPMOVZXWD (DX), X3
 	VPSRLVD   X2, X3, X4
@@ -1125,9 +1181,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_8:
 	CMPQ      DI, $0x02
-	JB        under2
+	JB        under2_9
 	VMOVQ     (BX), X2
 	VPAND     X2, X0, X2
 	VMOVD     (DX), X3
@@ -1164,9 +1220,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_9:
 	CMPQ      DI, $0x01
-	JB        under1
+	JB        under1_10
 	VMOVD     (BX), X2
 	VPAND     X2, X0, X2
 	MOVWLZX   (DX), DX
@@ -1188,7 +1244,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_10:
 	VZEROUPPER
 	RET
 
@@ -1206,7 +1262,7 @@ TEXT ·insertEach32AVX2(SB), NOSPLIT, $0-49
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	CMPQ         DI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(DI), R8
 	VPAND        (BX)(R8*4), Y0, Y2
 	VMOVDQU      (DX)(R8*4), Y3
@@ -1220,7 +1276,7 @@ TEXT ·insertEach32AVX2(SB), NOSPLIT, $0-49
 	XORL         R9, R9
 	MOVQ         DI, R10
 	CMPQ         DI, $0x00000080
-	JB           cached
+	JB           cached2
 	VPAND        (BX), Y0, Y3
 	VMOVDQU      (DX), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -1237,12 +1293,12 @@ TEXT ·insertEach32AVX2(SB), NOSPLIT, $0-49
 	SUBQ         R9, R10
 	MOVB         stream+48(FP), R11
 	TESTB        R11, R11
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x20, R10
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPAND    (BX)(R9*4), Y0, Y3
 	VMOVDQU  (DX)(R9*4), Y4
 	VPSRLVD  Y3, Y4, Y6
@@ -1285,19 +1341,19 @@ stream2:
 	VMOVNTDQ Y3, 96(AX)(R9*4)
 	ADDQ     $0x20, R9
 	SUBQ     $0x20, R10
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x20, R10
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x20, R10
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPAND   (BX)(R9*4), Y0, Y3
 	VMOVDQU (DX)(R9*4), Y4
 	VPSRLVD Y3, Y4, Y6
@@ -1340,15 +1396,15 @@ vectors4:
 	VMOVDQU Y3, 96(AX)(R9*4)
 	ADDQ    $0x20, R9
 	SUBQ    $0x20, R10
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x20, R10
 	SUBQ $0x08, R10
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPAND   (BX)(R9*4), Y0, Y3
 	VMOVDQU (DX)(R9*4), Y4
 	VPSRLVD Y3, Y4, Y6
@@ -1361,25 +1417,25 @@ vector6:
 	VMOVDQU Y3, (AX)(R9*4)
 	ADDQ    $0x08, R9
 	SUBQ    $0x08, R10
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x08, R10
 	CMPQ DI, $0x00000080
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y2, (AX)(R8*4)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    DI, $0x04
-	JB      under4
+	JB      under4_11
 	VPAND   (BX), X0, X2
 	VMOVDQU (DX), X3
 	VPSRLVD X2, X3, X4
@@ -1404,9 +1460,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_11:
 	CMPQ    DI, $0x02
-	JB      under2
+	JB      under2_12
 	VMOVQ   (BX), X2
 	VPAND   X2, X0, X2
 	VMOVQ   (DX), X3
@@ -1437,9 +1493,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_12:
 	CMPQ    DI, $0x01
-	JB      under1
+	JB      under1_13
 	VMOVD   (BX), X2
 	VPAND   X2, X0, X2
 	VMOVD   (DX), X3
@@ -1456,7 +1512,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_13:
 	VZEROUPPER
 	RET
 
@@ -1474,7 +1530,7 @@ TEXT ·insertEach64AVX2(SB), NOSPLIT, $0-49
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	CMPQ         DI, $0x04
-	JB           short
+	JB           short1
 	LEAQ         -4(DI), R8
 	VPMOVZXDQ    (BX)(R8*4), Y2
 	VPAND        Y2, Y0, Y2
@@ -1490,7 +1546,7 @@ TEXT ·insertEach64AVX2(SB), NOSPLIT, $0-49
 	XORL         R9, R9
 	MOVQ         DI, R10
 	CMPQ         DI, $0x40
-	JB           cached
+	JB           cached2
 	VPMOVZXDQ    (BX), Y3
 	VPAND        Y3, Y0, Y3
 	VMOVDQU      (DX), Y4
@@ -1509,12 +1565,12 @@ TEXT ·insertEach64AVX2(SB), NOSPLIT, $0-49
 	SUBQ         R9, R10
 	MOVB         stream+48(FP), R11
 	TESTB        R11, R11
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x10, R10
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPMOVZXDQ (BX)(R9*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (DX)(R9*8), Y5
@@ -1565,19 +1621,19 @@ stream2:
 	VMOVNTDQ  Y4, 96(AX)(R9*8)
 	ADDQ      $0x10, R9
 	SUBQ      $0x10, R10
-	JAE       stream2
+	JAE       stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x10, R10
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x10, R10
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPMOVZXDQ (BX)(R9*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (DX)(R9*8), Y5
@@ -1628,15 +1684,15 @@ vectors4:
 	VMOVDQU   Y4, 96(AX)(R9*8)
 	ADDQ      $0x10, R9
 	SUBQ      $0x10, R10
-	JAE       vectors4
+	JAE       vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x10, R10
 	SUBQ $0x04, R10
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPMOVZXDQ (BX)(R9*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (DX)(R9*8), Y5
@@ -1651,25 +1707,25 @@ vector6:
 	VMOVDQU   Y4, (AX)(R9*8)
 	ADDQ      $0x04, R9
 	SUBQ      $0x04, R10
-	JAE       vector6
+	JAE       vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x04, R10
 	CMPQ DI, $0x40
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y3, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y2, (AX)(R8*8)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      DI, $0x02
-	JB        under2
+	JB        under2_11
 	VPMOVZXDQ (BX), X2
 	VPAND     X2, X0, X2
 	VMOVDQU   (DX), X3
@@ -1698,9 +1754,9 @@ short:
 	VZEROUPPER
 	RET
 
-under2:
+under2_11:
 	CMPQ      DI, $0x01
-	JB        under1
+	JB        under1_12
 	VMOVD     (BX), X2
 	VPMOVZXDQ X2, X2
 	VPAND     X2, X0, X2
@@ -1719,7 +1775,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_12:
 	VZEROUPPER
 	RET
 
@@ -1737,7 +1793,7 @@ TEXT ·insertEach8AVX512(SB), NOSPLIT, $0-49
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVQ       n+40(FP), DI
 	CMPQ       DI, $0x10
-	JA         long
+	JA         long1
 
 	// No more than one vector.
 	MOVQ       $-1, R8
@@ -1764,13 +1820,13 @@ TEXT ·insertEach8AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL R8, R8
 	SUBQ $0x40, DI
-	JB   vectorsDone2
+	JB   vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPMOVZXBD  (DX)(R8*1), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -1817,15 +1873,15 @@ vectors1:
 	VMOVDQU    X1, 48(AX)(R8*1)
 	ADDQ       $0x40, R8
 	SUBQ       $0x40, DI
-	JAE        vectors1
+	JAE        vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPMOVZXBD  (DX)(R8*1), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -1839,12 +1895,12 @@ vector3:
 	VMOVDQU    X1, (AX)(R8*1)
 	ADDQ       $0x10, R8
 	SUBQ       $0x10, DI
-	JAE        vector3
+	JAE        vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, R9
@@ -1869,7 +1925,7 @@ vectorDone4:
 	VPMOVDB    Z0, X0
 	VMOVDQU8   X0, K1, (AX)(R8*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -1887,7 +1943,7 @@ TEXT ·insertEach16AVX512(SB), NOSPLIT, $0-49
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVQ       n+40(FP), DI
 	CMPQ       DI, $0x10
-	JA         long
+	JA         long1
 
 	// No more than one vector.
 	MOVQ        $-1, R8
@@ -1914,13 +1970,13 @@ TEXT ·insertEach16AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL R8, R8
 	SUBQ $0x40, DI
-	JB   vectorsDone2
+	JB   vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPMOVZXWD  (DX)(R8*2), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -1967,15 +2023,15 @@ vectors1:
 	VMOVDQU    Y1, 96(AX)(R8*2)
 	ADDQ       $0x40, R8
 	SUBQ       $0x40, DI
-	JAE        vectors1
+	JAE        vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPMOVZXWD  (DX)(R8*2), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -1989,12 +2045,12 @@ vector3:
 	VMOVDQU    Y1, (AX)(R8*2)
 	ADDQ       $0x10, R8
 	SUBQ       $0x10, DI
-	JAE        vector3
+	JAE        vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R9
@@ -2019,7 +2075,7 @@ vectorDone4:
 	VPMOVDW     Z0, Y0
 	VMOVDQU16   Y0, K1, (AX)(R8*2)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -2037,7 +2093,7 @@ TEXT ·insertEach32AVX512(SB), NOSPLIT, $0-49
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVQ       n+40(FP), DI
 	CMPQ       DI, $0x10
-	JA         long
+	JA         long1
 
 	// No more than one vector.
 	MOVQ        $-1, R8
@@ -2061,17 +2117,17 @@ TEXT ·insertEach32AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL R8, R8
 	CMPQ DI, $0x00000100
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, R9
 	NEGQ        R9
 	ANDQ        $0x3f, R9
 	SHRQ        $0x02, R9
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, R10
 	BZHIQ       R9, R10, R10
 	KMOVQ       R10, K2
@@ -2094,15 +2150,15 @@ long:
 	ADDQ        R9, R8
 	SUBQ        R9, DI
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), R9
 	TESTB R9, R9
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x40, DI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (DX)(R8*4), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -2141,19 +2197,19 @@ stream2:
 	VMOVNTDQ   Z1, 192(AX)(R8*4)
 	ADDQ       $0x40, R8
 	SUBQ       $0x40, DI
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x40, DI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x40, DI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (DX)(R8*4), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -2192,15 +2248,15 @@ vectors4:
 	VMOVDQU64  Z1, 192(AX)(R8*4)
 	ADDQ       $0x40, R8
 	SUBQ       $0x40, DI
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (DX)(R8*4), Z1
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -2212,12 +2268,12 @@ vector6:
 	VMOVDQU64  Z1, (AX)(R8*4)
 	ADDQ       $0x10, R8
 	SUBQ       $0x10, DI
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R9
@@ -2239,7 +2295,7 @@ vectorDone7:
 	VPXORD      Z1, Z0, Z0
 	VMOVDQU32   Z0, K1, (AX)(R8*4)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -2256,7 +2312,7 @@ TEXT ·insertEach64AVX512(SB), NOSPLIT, $0-49
 	VPTERNLOGD   $0xff, Z1, Z1, Z1
 	MOVQ         n+40(FP), DI
 	CMPQ         DI, $0x08
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, R8
@@ -2279,17 +2335,17 @@ TEXT ·insertEach64AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL R8, R8
 	CMPQ DI, $0x00000080
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, R9
 	NEGQ        R9
 	ANDQ        $0x3f, R9
 	SHRQ        $0x03, R9
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, R10
 	BZHIQ       R9, R10, R10
 	KMOVQ       R10, K1
@@ -2310,15 +2366,15 @@ long:
 	ADDQ        R9, R8
 	SUBQ        R9, DI
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), R9
 	TESTB R9, R9
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x20, DI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VPMOVZXDQ  (BX)(R8*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R8*8), Z3
@@ -2365,19 +2421,19 @@ stream2:
 	VMOVNTDQ   Z2, 192(AX)(R8*8)
 	ADDQ       $0x20, R8
 	SUBQ       $0x20, DI
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x20, DI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x20, DI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VPMOVZXDQ  (BX)(R8*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R8*8), Z3
@@ -2424,15 +2480,15 @@ vectors4:
 	VMOVDQU64  Z2, 192(AX)(R8*8)
 	ADDQ       $0x20, R8
 	SUBQ       $0x20, DI
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VPMOVZXDQ  (BX)(R8*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R8*8), Z3
@@ -2446,12 +2502,12 @@ vector6:
 	VMOVDQU64  Z2, (AX)(R8*8)
 	ADDQ       $0x08, R8
 	SUBQ       $0x08, DI
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R9
@@ -2472,7 +2528,7 @@ vectorDone7:
 	VPXORQ      Z3, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)(R8*8)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -2485,14 +2541,14 @@ TEXT ·fillAVX2(SB), NOSPLIT, $0-49
 	VPBROADCASTQ value+24(FP), Y1
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x20
-	JB           short
+	JB           short1
 	LEAQ         -32(DX), BX
 	VPANDN       (CX)(BX*1), Y0, Y2
 	VPOR         Y1, Y2, Y2
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000200
-	JB           cached
+	JB           cached2
 	VPANDN       (CX), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	MOVQ         AX, SI
@@ -2504,12 +2560,12 @@ TEXT ·fillAVX2(SB), NOSPLIT, $0-49
 	SUBQ         SI, DI
 	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x00000080, DI
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPANDN   (CX)(SI*1), Y0, Y4
 	VPOR     Y1, Y4, Y4
 	VMOVNTDQ Y4, (AX)(SI*1)
@@ -2524,19 +2580,19 @@ stream2:
 	VMOVNTDQ Y4, 96(AX)(SI*1)
 	ADDQ     $0x00000080, SI
 	SUBQ     $0x00000080, DI
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x00000080, DI
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x00000080, DI
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPANDN  (CX)(SI*1), Y0, Y4
 	VPOR    Y1, Y4, Y4
 	VMOVDQU Y4, (AX)(SI*1)
@@ -2551,39 +2607,39 @@ vectors4:
 	VMOVDQU Y4, 96(AX)(SI*1)
 	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DI
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x00000080, DI
 	SUBQ $0x20, DI
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPANDN  (CX)(SI*1), Y0, Y4
 	VPOR    Y1, Y4, Y4
 	VMOVDQU Y4, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	SUBQ    $0x20, DI
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x20, DI
 	CMPQ DX, $0x00000200
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y3, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y2, (AX)(BX*1)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    DX, $0x10
-	JB      under16
+	JB      under16_11
 	VPANDN  (CX), X0, X2
 	VPOR    X1, X2, X2
 	LEAQ    -16(DX), DX
@@ -2594,9 +2650,9 @@ short:
 	VZEROUPPER
 	RET
 
-under16:
+under16_11:
 	CMPQ   DX, $0x08
-	JB     under8
+	JB     under8_12
 	VMOVQ  (CX), X2
 	VPANDN X2, X0, X2
 	VPOR   X1, X2, X2
@@ -2609,9 +2665,9 @@ under16:
 	VZEROUPPER
 	RET
 
-under8:
+under8_12:
 	CMPQ   DX, $0x04
-	JB     under4
+	JB     under4_13
 	VMOVD  (CX), X2
 	VPANDN X2, X0, X2
 	VPOR   X1, X2, X2
@@ -2624,9 +2680,9 @@ under8:
 	VZEROUPPER
 	RET
 
-under4:
+under4_13:
 	CMPQ    DX, $0x02
-	JB      under2
+	JB      under2_14
 	MOVWLZX (CX), BX
 	VMOVD   BX, X2
 	VPANDN  X2, X0, X2
@@ -2641,9 +2697,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_14:
 	CMPQ    DX, $0x01
-	JB      under1
+	JB      under1_15
 	MOVBLZX (CX), CX
 	VMOVD   CX, X2
 	VPANDN  X2, X0, X0
@@ -2652,7 +2708,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_15:
 	VZEROUPPER
 	RET
 
@@ -2665,7 +2721,7 @@ TEXT ·fillAVX512(SB), NOSPLIT, $0-49
 	VPBROADCASTQ value+24(FP), Z1
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x40
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ       $-1, BX
@@ -2677,10 +2733,10 @@ TEXT ·fillAVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL BX, BX
 	CMPQ DX, $0x00000400
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ       AX, SI
@@ -2689,7 +2745,7 @@ long:
 	MOVQ       size+40(FP), DI
 	NEGQ       DI
 	ANDQ       DI, SI
-	JZ         aligned
+	JZ         aligned4
 	MOVQ       $-1, DI
 	BZHIQ      SI, DI, DI
 	KMOVQ      DI, K1
@@ -2699,15 +2755,15 @@ long:
 	ADDQ       SI, BX
 	SUBQ       SI, DX
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), SI
 	TESTB SI, SI
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x00000100, DX
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(BX*1), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	VMOVNTDQ   Z2, (AX)(BX*1)
@@ -2722,19 +2778,19 @@ stream2:
 	VMOVNTDQ   Z2, 192(AX)(BX*1)
 	ADDQ       $0x00000100, BX
 	SUBQ       $0x00000100, DX
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x00000100, DX
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x00000100, DX
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(BX*1), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	VMOVDQU64  Z2, (AX)(BX*1)
@@ -2749,26 +2805,26 @@ vectors4:
 	VMOVDQU64  Z2, 192(AX)(BX*1)
 	ADDQ       $0x00000100, BX
 	SUBQ       $0x00000100, DX
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x00000100, DX
 	SUBQ $0x40, DX
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(BX*1), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	VMOVDQU64  Z2, (AX)(BX*1)
 	ADDQ       $0x40, BX
 	SUBQ       $0x40, DX
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x40, DX
 	TESTQ DX, DX
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, SI
@@ -2778,7 +2834,7 @@ vectorDone7:
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	VMOVDQU8   Z2, K1, (AX)(BX*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -2791,7 +2847,7 @@ TEXT ·selectBitsAVX2(SB), NOSPLIT, $0-49
 	MOVQ    base+24(FP), BX
 	MOVQ    n+32(FP), SI
 	CMPQ    SI, $0x20
-	JB      short
+	JB      short1
 	LEAQ    -32(SI), DI
 	VMOVDQU (CX)(DI*1), Y0
 	VPAND   (DX)(DI*1), Y0, Y1
@@ -2800,7 +2856,7 @@ TEXT ·selectBitsAVX2(SB), NOSPLIT, $0-49
 	XORL    R8, R8
 	MOVQ    SI, R9
 	CMPQ    SI, $0x00000200
-	JB      cached
+	JB      cached2
 	VMOVDQU (CX), Y1
 	VPAND   (DX), Y1, Y2
 	VPANDN  (BX), Y1, Y1
@@ -2814,12 +2870,12 @@ TEXT ·selectBitsAVX2(SB), NOSPLIT, $0-49
 	SUBQ    R8, R9
 	MOVB    stream+48(FP), R10
 	TESTB   R10, R10
-	JZ      cached1
+	JZ      cached4
 	SUBQ    $0x00000080, R9
-	JB      streamDone3
+	JB      streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VMOVDQU  (CX)(R8*1), Y1
 	VPAND    (DX)(R8*1), Y1, Y3
 	VPANDN   (BX)(R8*1), Y1, Y1
@@ -2842,19 +2898,19 @@ stream2:
 	VMOVNTDQ Y1, 96(AX)(R8*1)
 	ADDQ     $0x00000080, R8
 	SUBQ     $0x00000080, R9
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x00000080, R9
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x00000080, R9
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VMOVDQU (CX)(R8*1), Y1
 	VPAND   (DX)(R8*1), Y1, Y3
 	VPANDN  (BX)(R8*1), Y1, Y1
@@ -2877,15 +2933,15 @@ vectors4:
 	VMOVDQU Y1, 96(AX)(R8*1)
 	ADDQ    $0x00000080, R8
 	SUBQ    $0x00000080, R9
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x00000080, R9
 	SUBQ $0x20, R9
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VMOVDQU (CX)(R8*1), Y1
 	VPAND   (DX)(R8*1), Y1, Y3
 	VPANDN  (BX)(R8*1), Y1, Y1
@@ -2893,25 +2949,25 @@ vector6:
 	VMOVDQU Y1, (AX)(R8*1)
 	ADDQ    $0x20, R8
 	SUBQ    $0x20, R9
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x20, R9
 	CMPQ SI, $0x00000200
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y2, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y0, (AX)(DI*1)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    SI, $0x10
-	JB      under16
+	JB      under16_11
 	VMOVDQU (CX), X0
 	VPAND   (DX), X0, X1
 	VPANDN  (BX), X0, X0
@@ -2926,9 +2982,9 @@ short:
 	VZEROUPPER
 	RET
 
-under16:
+under16_11:
 	CMPQ   SI, $0x08
-	JB     under8
+	JB     under8_12
 	VMOVQ  (CX), X0
 	VMOVQ  (DX), X1
 	VPAND  X1, X0, X1
@@ -2947,9 +3003,9 @@ under16:
 	VZEROUPPER
 	RET
 
-under8:
+under8_12:
 	CMPQ   SI, $0x04
-	JB     under4
+	JB     under4_13
 	VMOVD  (CX), X0
 	VMOVD  (DX), X1
 	VPAND  X1, X0, X1
@@ -2968,9 +3024,9 @@ under8:
 	VZEROUPPER
 	RET
 
-under4:
+under4_13:
 	CMPQ    SI, $0x02
-	JB      under2
+	JB      under2_14
 	MOVWLZX (CX), DI
 	VMOVD   DI, X0
 	MOVWLZX (DX), DI
@@ -2995,9 +3051,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_14:
 	CMPQ    SI, $0x01
-	JB      under1
+	JB      under1_15
 	MOVBLZX (CX), CX
 	VMOVD   CX, X0
 	MOVBLZX (DX), CX
@@ -3011,7 +3067,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_15:
 	VZEROUPPER
 	RET
 
@@ -3024,7 +3080,7 @@ TEXT ·selectBitsAVX512(SB), NOSPLIT, $0-49
 	MOVQ base+24(FP), BX
 	MOVQ n+32(FP), SI
 	CMPQ SI, $0x40
-	JA   long
+	JA   long1
 
 	// No more than one vector.
 	MOVQ       $-1, DI
@@ -3038,10 +3094,10 @@ TEXT ·selectBitsAVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	CMPQ SI, $0x00000400
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ       AX, R8
@@ -3050,7 +3106,7 @@ long:
 	MOVQ       size+40(FP), R9
 	NEGQ       R9
 	ANDQ       R9, R8
-	JZ         aligned
+	JZ         aligned4
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVQ      R9, K1
@@ -3062,15 +3118,15 @@ long:
 	ADDQ       R8, DI
 	SUBQ       R8, SI
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), R8
 	TESTB R8, R8
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x00000100, SI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(DI*1), Z0
 	VMOVDQU64  (DX)(DI*1), Z1
 	VPTERNLOGQ $0xca, (BX)(DI*1), Z1, Z0
@@ -3089,19 +3145,19 @@ stream2:
 	VMOVNTDQ   Z0, 192(AX)(DI*1)
 	ADDQ       $0x00000100, DI
 	SUBQ       $0x00000100, SI
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x00000100, SI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x00000100, SI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(DI*1), Z0
 	VMOVDQU64  (DX)(DI*1), Z1
 	VPTERNLOGQ $0xca, (BX)(DI*1), Z1, Z0
@@ -3120,27 +3176,27 @@ vectors4:
 	VMOVDQU64  Z0, 192(AX)(DI*1)
 	ADDQ       $0x00000100, DI
 	SUBQ       $0x00000100, SI
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x00000100, SI
 	SUBQ $0x40, SI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(DI*1), Z0
 	VMOVDQU64  (DX)(DI*1), Z1
 	VPTERNLOGQ $0xca, (BX)(DI*1), Z1, Z0
 	VMOVDQU64  Z0, (AX)(DI*1)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x40, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, R8
@@ -3152,7 +3208,7 @@ vectorDone7:
 	VPTERNLOGQ $0xca, Z2, Z1, Z0
 	VMOVDQU8   Z0, K1, (AX)(DI*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -3169,7 +3225,7 @@ TEXT ·extractEachUnsigned8AVX2(SB), NOSPLIT, $0-41
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(SI), DI
 	VPAND        (DX)(DI*4), Y0, Y2
 	VPMOVZXBD    (CX)(DI*1), Y3
@@ -3179,10 +3235,10 @@ TEXT ·extractEachUnsigned8AVX2(SB), NOSPLIT, $0-41
 	VPANDN       Y2, Y3, Y2
 	XORL         R8, R8
 	SUBQ         $0x20, SI
-	JB           vectorsDone2
+	JB           vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXBD    (CX)(R8*1), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -3225,15 +3281,15 @@ vectors1:
 	VMOVQ        X3, 24(AX)(R8*1)
 	ADDQ         $0x20, R8
 	SUBQ         $0x20, SI
-	JAE          vectors1
+	JAE          vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXBD    (CX)(R8*1), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -3246,9 +3302,9 @@ vector3:
 	VMOVQ        X3, (AX)(R8*1)
 	ADDQ         $0x08, R8
 	SUBQ         $0x08, SI
-	JAE          vector3
+	JAE          vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ $0x08, SI
 
 	// The last vector.
@@ -3259,9 +3315,9 @@ vectorDone4:
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      SI, $0x04
-	JB        under4
+	JB        under4_8
 	VPAND     (DX), X0, X2
 	VPMOVZXBD (CX), X3
 	VPSRLVD   X2, X3, X2
@@ -3282,9 +3338,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_8:
 	CMPQ      SI, $0x02
-	JB        under2
+	JB        under2_9
 	VMOVQ     (DX), X2
 	VPAND     X2, X0, X2
 	MOVWLZX   (CX), DI
@@ -3313,9 +3369,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_9:
 	CMPQ      SI, $0x01
-	JB        under1
+	JB        under1_10
 	VMOVD     (DX), X2
 	VPAND     X2, X0, X2
 	MOVBLZX   (CX), CX
@@ -3331,7 +3387,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_10:
 	VZEROUPPER
 	RET
 
@@ -3348,7 +3404,7 @@ TEXT ·extractEachUnsigned16AVX2(SB), NOSPLIT, $0-41
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(SI), DI
 	VPAND        (DX)(DI*4), Y0, Y2
 	VPMOVZXWD    (CX)(DI*2), Y3
@@ -3358,10 +3414,10 @@ TEXT ·extractEachUnsigned16AVX2(SB), NOSPLIT, $0-41
 	VPANDN       Y2, Y3, Y2
 	XORL         R8, R8
 	SUBQ         $0x20, SI
-	JB           vectorsDone2
+	JB           vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXWD    (CX)(R8*2), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -3404,15 +3460,15 @@ vectors1:
 	VMOVDQU      X3, 48(AX)(R8*2)
 	ADDQ         $0x20, R8
 	SUBQ         $0x20, SI
-	JAE          vectors1
+	JAE          vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXWD    (CX)(R8*2), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -3425,9 +3481,9 @@ vector3:
 	VMOVDQU      X3, (AX)(R8*2)
 	ADDQ         $0x08, R8
 	SUBQ         $0x08, SI
-	JAE          vector3
+	JAE          vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ $0x08, SI
 
 	// The last vector.
@@ -3438,9 +3494,9 @@ vectorDone4:
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      SI, $0x04
-	JB        under4
+	JB        under4_8
 	VPAND     (DX), X0, X2
 	VPMOVZXWD (CX), X3
 	VPSRLVD   X2, X3, X2
@@ -3461,9 +3517,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_8:
 	CMPQ      SI, $0x02
-	JB        under2
+	JB        under2_9
 	VMOVQ     (DX), X2
 	VPAND     X2, X0, X2
 	VMOVD     (CX), X3
@@ -3490,9 +3546,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_9:
 	CMPQ      SI, $0x01
-	JB        under1
+	JB        under1_10
 	VMOVD     (DX), X2
 	VPAND     X2, X0, X2
 	MOVWLZX   (CX), CX
@@ -3508,7 +3564,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_10:
 	VZEROUPPER
 	RET
 
@@ -3525,7 +3581,7 @@ TEXT ·extractEachUnsigned32AVX2(SB), NOSPLIT, $0-41
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(SI), DI
 	VPAND        (DX)(DI*4), Y0, Y2
 	VMOVDQU      (CX)(DI*4), Y3
@@ -3536,7 +3592,7 @@ TEXT ·extractEachUnsigned32AVX2(SB), NOSPLIT, $0-41
 	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x00000080
-	JB           cached
+	JB           cached2
 	VPAND        (DX), Y0, Y3
 	VMOVDQU      (CX), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -3550,12 +3606,12 @@ TEXT ·extractEachUnsigned32AVX2(SB), NOSPLIT, $0-41
 	SUBQ         R8, R9
 	MOVB         stream+40(FP), R10
 	TESTB        R10, R10
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x20, R9
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRLVD  Y3, Y5, Y3
@@ -3586,19 +3642,19 @@ stream2:
 	VMOVNTDQ Y3, 96(AX)(R8*4)
 	ADDQ     $0x20, R8
 	SUBQ     $0x20, R9
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x20, R9
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x20, R9
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPAND   (DX)(R8*4), Y0, Y3
 	VMOVDQU (CX)(R8*4), Y5
 	VPSRLVD Y3, Y5, Y3
@@ -3629,15 +3685,15 @@ vectors4:
 	VMOVDQU Y3, 96(AX)(R8*4)
 	ADDQ    $0x20, R8
 	SUBQ    $0x20, R9
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x20, R9
 	SUBQ $0x08, R9
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPAND   (DX)(R8*4), Y0, Y3
 	VMOVDQU (CX)(R8*4), Y5
 	VPSRLVD Y3, Y5, Y3
@@ -3647,25 +3703,25 @@ vector6:
 	VMOVDQU Y3, (AX)(R8*4)
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, R9
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x08, R9
 	CMPQ SI, $0x00000080
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y2, (AX)(DI*4)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    SI, $0x04
-	JB      under4
+	JB      under4_11
 	VPAND   (DX), X0, X2
 	VMOVDQU (CX), X3
 	VPSRLVD X2, X3, X2
@@ -3684,9 +3740,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_11:
 	CMPQ    SI, $0x02
-	JB      under2
+	JB      under2_12
 	VMOVQ   (DX), X2
 	VPAND   X2, X0, X2
 	VMOVQ   (CX), X3
@@ -3709,9 +3765,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_12:
 	CMPQ    SI, $0x01
-	JB      under1
+	JB      under1_13
 	VMOVD   (DX), X2
 	VPAND   X2, X0, X2
 	VMOVD   (CX), X3
@@ -3724,7 +3780,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_13:
 	VZEROUPPER
 	RET
 
@@ -3741,7 +3797,7 @@ TEXT ·extractEachUnsigned64AVX2(SB), NOSPLIT, $0-41
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x04
-	JB           short
+	JB           short1
 	LEAQ         -4(SI), DI
 	VPMOVZXDQ    (DX)(DI*4), Y2
 	VPAND        Y2, Y0, Y2
@@ -3754,7 +3810,7 @@ TEXT ·extractEachUnsigned64AVX2(SB), NOSPLIT, $0-41
 	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x40
-	JB           cached
+	JB           cached2
 	VPMOVZXDQ    (DX), Y3
 	VPAND        Y3, Y0, Y3
 	VMOVDQU      (CX), Y4
@@ -3770,12 +3826,12 @@ TEXT ·extractEachUnsigned64AVX2(SB), NOSPLIT, $0-41
 	SUBQ         R8, R9
 	MOVB         stream+40(FP), R10
 	TESTB        R10, R10
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x10, R9
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPMOVZXDQ (DX)(R8*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (CX)(R8*8), Y5
@@ -3814,19 +3870,19 @@ stream2:
 	VMOVNTDQ  Y4, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       stream2
+	JAE       stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x10, R9
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x10, R9
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPMOVZXDQ (DX)(R8*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (CX)(R8*8), Y5
@@ -3865,15 +3921,15 @@ vectors4:
 	VMOVDQU   Y4, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       vectors4
+	JAE       vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x10, R9
 	SUBQ $0x04, R9
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPMOVZXDQ (DX)(R8*4), Y4
 	VPAND     Y4, Y0, Y4
 	VMOVDQU   (CX)(R8*8), Y5
@@ -3885,25 +3941,25 @@ vector6:
 	VMOVDQU   Y4, (AX)(R8*8)
 	ADDQ      $0x04, R8
 	SUBQ      $0x04, R9
-	JAE       vector6
+	JAE       vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x04, R9
 	CMPQ SI, $0x40
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y3, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y2, (AX)(DI*8)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      SI, $0x02
-	JB        under2
+	JB        under2_11
 	VPMOVZXDQ (DX), X2
 	VPAND     X2, X0, X2
 	VMOVDQU   (CX), X3
@@ -3926,9 +3982,9 @@ short:
 	VZEROUPPER
 	RET
 
-under2:
+under2_11:
 	CMPQ      SI, $0x01
-	JB        under1
+	JB        under1_12
 	VMOVD     (DX), X2
 	VPMOVZXDQ X2, X2
 	VPAND     X2, X0, X2
@@ -3943,7 +3999,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_12:
 	VZEROUPPER
 	RET
 
@@ -3960,7 +4016,7 @@ TEXT ·extractEachUnsigned8AVX512(SB), NOSPLIT, $0-41
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVQ       n+32(FP), SI
 	CMPQ       SI, $0x10
-	JA         long
+	JA         long1
 
 	// No more than one vector.
 	MOVQ       $-1, DI
@@ -3983,13 +4039,13 @@ TEXT ·extractEachUnsigned8AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	SUBQ $0x40, SI
-	JB   vectorsDone2
+	JB   vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPMOVZXBD  (CX)(DI*1), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4024,15 +4080,15 @@ vectors1:
 	VMOVDQU    X1, 48(AX)(DI*1)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vectors1
+	JAE        vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPMOVZXBD  (CX)(DI*1), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4043,12 +4099,12 @@ vector3:
 	VMOVDQU    X1, (AX)(DI*1)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        vector3
+	JAE        vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, R8
@@ -4069,7 +4125,7 @@ vectorDone4:
 	VPMOVDB    Z0, X0
 	VMOVDQU8   X0, K1, (AX)(DI*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -4086,7 +4142,7 @@ TEXT ·extractEachUnsigned16AVX512(SB), NOSPLIT, $0-41
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVQ       n+32(FP), SI
 	CMPQ       SI, $0x10
-	JA         long
+	JA         long1
 
 	// No more than one vector.
 	MOVQ        $-1, DI
@@ -4109,13 +4165,13 @@ TEXT ·extractEachUnsigned16AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	SUBQ $0x40, SI
-	JB   vectorsDone2
+	JB   vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPMOVZXWD  (CX)(DI*2), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4150,15 +4206,15 @@ vectors1:
 	VMOVDQU    Y1, 96(AX)(DI*2)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vectors1
+	JAE        vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPMOVZXWD  (CX)(DI*2), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4169,12 +4225,12 @@ vector3:
 	VMOVDQU    Y1, (AX)(DI*2)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        vector3
+	JAE        vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R8
@@ -4195,7 +4251,7 @@ vectorDone4:
 	VPMOVDW     Z0, Y0
 	VMOVDQU16   Y0, K1, (AX)(DI*2)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -4212,7 +4268,7 @@ TEXT ·extractEachUnsigned32AVX512(SB), NOSPLIT, $0-41
 	VPTERNLOGD $0xff, Z0, Z0, Z0
 	MOVQ       n+32(FP), SI
 	CMPQ       SI, $0x10
-	JA         long
+	JA         long1
 
 	// No more than one vector.
 	MOVQ        $-1, DI
@@ -4233,17 +4289,17 @@ TEXT ·extractEachUnsigned32AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	CMPQ SI, $0x00000100
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
 	SHRQ        $0x02, R8
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K2
@@ -4263,15 +4319,15 @@ long:
 	ADDQ        R8, DI
 	SUBQ        R8, SI
 
-aligned:
+aligned4:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x40, SI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4302,19 +4358,19 @@ stream2:
 	VMOVNTDQ   Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x40, SI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x40, SI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4345,15 +4401,15 @@ vectors4:
 	VMOVDQU64  Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -4363,12 +4419,12 @@ vector6:
 	VMOVDQU64  Z1, (AX)(DI*4)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R8
@@ -4387,7 +4443,7 @@ vectorDone7:
 	VPANDND     Z1, Z0, Z0
 	VMOVDQU32   Z0, K1, (AX)(DI*4)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -4403,7 +4459,7 @@ TEXT ·extractEachUnsigned64AVX512(SB), NOSPLIT, $0-41
 	VPTERNLOGD   $0xff, Z1, Z1, Z1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, DI
@@ -4423,17 +4479,17 @@ TEXT ·extractEachUnsigned64AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	CMPQ SI, $0x00000080
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
 	SHRQ        $0x03, R8
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
@@ -4451,15 +4507,15 @@ long:
 	ADDQ        R8, DI
 	SUBQ        R8, SI
 
-aligned:
+aligned4:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x20, SI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VPMOVZXDQ (DX)(DI*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(DI*8), Z3
@@ -4498,19 +4554,19 @@ stream2:
 	VMOVNTDQ  Z2, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       stream2
+	JAE       stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x20, SI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x20, SI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VPMOVZXDQ (DX)(DI*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(DI*8), Z3
@@ -4549,15 +4605,15 @@ vectors4:
 	VMOVDQU64 Z2, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       vectors4
+	JAE       vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VPMOVZXDQ (DX)(DI*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(DI*8), Z3
@@ -4569,12 +4625,12 @@ vector6:
 	VMOVDQU64 Z2, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JAE       vector6
+	JAE       vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x08, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R8
@@ -4592,7 +4648,7 @@ vectorDone7:
 	VPANDNQ     Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)(DI*8)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -4611,7 +4667,7 @@ TEXT ·extractEachSigned8AVX2(SB), NOSPLIT, $0-41
 	VPBROADCASTD X1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(SI), DI
 	VPAND        (DX)(DI*4), Y0, Y2
 	VPMOVSXBD    (CX)(DI*1), Y3
@@ -4622,10 +4678,10 @@ TEXT ·extractEachSigned8AVX2(SB), NOSPLIT, $0-41
 	VPSRAVD      Y3, Y2, Y2
 	XORL         R8, R8
 	SUBQ         $0x20, SI
-	JB           vectorsDone2
+	JB           vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXBD    (CX)(R8*1), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -4672,15 +4728,15 @@ vectors1:
 	VMOVQ        X3, 24(AX)(R8*1)
 	ADDQ         $0x20, R8
 	SUBQ         $0x20, SI
-	JAE          vectors1
+	JAE          vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXBD    (CX)(R8*1), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -4694,9 +4750,9 @@ vector3:
 	VMOVQ        X3, (AX)(R8*1)
 	ADDQ         $0x08, R8
 	SUBQ         $0x08, SI
-	JAE          vector3
+	JAE          vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ $0x08, SI
 
 	// The last vector.
@@ -4707,9 +4763,9 @@ vectorDone4:
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      SI, $0x04
-	JB        under4
+	JB        under4_8
 	VPAND     (DX), X0, X2
 	VPMOVSXBD (CX), X3
 	VPSRAVD   X2, X3, X2
@@ -4732,9 +4788,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_8:
 	CMPQ      SI, $0x02
-	JB        under2
+	JB        under2_9
 	VMOVQ     (DX), X2
 	VPAND     X2, X0, X2
 	MOVWLZX   (CX), DI
@@ -4765,9 +4821,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_9:
 	CMPQ      SI, $0x01
-	JB        under1
+	JB        under1_10
 	VMOVD     (DX), X2
 	VPAND     X2, X0, X2
 	MOVBLZX   (CX), CX
@@ -4784,7 +4840,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_10:
 	VZEROUPPER
 	RET
 
@@ -4803,7 +4859,7 @@ TEXT ·extractEachSigned16AVX2(SB), NOSPLIT, $0-41
 	VPBROADCASTD X1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(SI), DI
 	VPAND        (DX)(DI*4), Y0, Y2
 	VPMOVSXWD    (CX)(DI*2), Y3
@@ -4814,10 +4870,10 @@ TEXT ·extractEachSigned16AVX2(SB), NOSPLIT, $0-41
 	VPSRAVD      Y3, Y2, Y2
 	XORL         R8, R8
 	SUBQ         $0x20, SI
-	JB           vectorsDone2
+	JB           vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXWD    (CX)(R8*2), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -4864,15 +4920,15 @@ vectors1:
 	VMOVDQU      X3, 48(AX)(R8*2)
 	ADDQ         $0x20, R8
 	SUBQ         $0x20, SI
-	JAE          vectors1
+	JAE          vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXWD    (CX)(R8*2), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -4886,9 +4942,9 @@ vector3:
 	VMOVDQU      X3, (AX)(R8*2)
 	ADDQ         $0x08, R8
 	SUBQ         $0x08, SI
-	JAE          vector3
+	JAE          vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ $0x08, SI
 
 	// The last vector.
@@ -4899,9 +4955,9 @@ vectorDone4:
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      SI, $0x04
-	JB        under4
+	JB        under4_8
 	VPAND     (DX), X0, X2
 	VPMOVSXWD (CX), X3
 	VPSRAVD   X2, X3, X2
@@ -4924,9 +4980,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_8:
 	CMPQ      SI, $0x02
-	JB        under2
+	JB        under2_9
 	VMOVQ     (DX), X2
 	VPAND     X2, X0, X2
 	VMOVD     (CX), X3
@@ -4955,9 +5011,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_9:
 	CMPQ      SI, $0x01
-	JB        under1
+	JB        under1_10
 	VMOVD     (DX), X2
 	VPAND     X2, X0, X2
 	MOVWLZX   (CX), CX
@@ -4974,7 +5030,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_10:
 	VZEROUPPER
 	RET
 
@@ -4993,7 +5049,7 @@ TEXT ·extractEachSigned32AVX2(SB), NOSPLIT, $0-41
 	VPBROADCASTD X1, Y1
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(SI), DI
 	VPAND        (DX)(DI*4), Y0, Y2
 	VMOVDQU      (CX)(DI*4), Y3
@@ -5005,7 +5061,7 @@ TEXT ·extractEachSigned32AVX2(SB), NOSPLIT, $0-41
 	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x00000080
-	JB           cached
+	JB           cached2
 	VPAND        (DX), Y0, Y3
 	VMOVDQU      (CX), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -5020,12 +5076,12 @@ TEXT ·extractEachSigned32AVX2(SB), NOSPLIT, $0-41
 	SUBQ         R8, R9
 	MOVB         stream+40(FP), R10
 	TESTB        R10, R10
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x20, R9
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRAVD  Y3, Y5, Y3
@@ -5060,19 +5116,19 @@ stream2:
 	VMOVNTDQ Y3, 96(AX)(R8*4)
 	ADDQ     $0x20, R8
 	SUBQ     $0x20, R9
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x20, R9
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x20, R9
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRAVD  Y3, Y5, Y3
@@ -5107,15 +5163,15 @@ vectors4:
 	VMOVDQU  Y3, 96(AX)(R8*4)
 	ADDQ     $0x20, R8
 	SUBQ     $0x20, R9
-	JAE      vectors4
+	JAE      vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x20, R9
 	SUBQ $0x08, R9
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPAND    (DX)(R8*4), Y0, Y3
 	VMOVDQU  (CX)(R8*4), Y5
 	VPSRAVD  Y3, Y5, Y3
@@ -5126,25 +5182,25 @@ vector6:
 	VMOVDQU  Y3, (AX)(R8*4)
 	ADDQ     $0x08, R8
 	SUBQ     $0x08, R9
-	JAE      vector6
+	JAE      vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x08, R9
 	CMPQ SI, $0x00000080
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y2, (AX)(DI*4)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ     SI, $0x04
-	JB       under4
+	JB       under4_11
 	VPAND    (DX), X0, X2
 	VMOVDQU  (CX), X3
 	VPSRAVD  X2, X3, X2
@@ -5165,9 +5221,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_11:
 	CMPQ     SI, $0x02
-	JB       under2
+	JB       under2_12
 	VMOVQ    (DX), X2
 	VPAND    X2, X0, X2
 	VMOVQ    (CX), X3
@@ -5192,9 +5248,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_12:
 	CMPQ     SI, $0x01
-	JB       under1
+	JB       under1_13
 	VMOVD    (DX), X2
 	VPAND    X2, X0, X2
 	VMOVD    (CX), X3
@@ -5208,7 +5264,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_13:
 	VZEROUPPER
 	RET
 
@@ -5228,7 +5284,7 @@ TEXT ·extractEachSigned64AVX2(SB), NOSPLIT, $0-41
 	VPBROADCASTQ X2, Y2
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x04
-	JB           short
+	JB           short1
 	LEAQ         -4(SI), DI
 	VPMOVZXDQ    (DX)(DI*4), Y3
 	VPAND        Y3, Y0, Y3
@@ -5248,7 +5304,7 @@ TEXT ·extractEachSigned64AVX2(SB), NOSPLIT, $0-41
 	XORL         R8, R8
 	MOVQ         SI, R9
 	CMPQ         SI, $0x40
-	JB           cached
+	JB           cached2
 	VPMOVZXDQ    (DX), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (CX), Y5
@@ -5271,12 +5327,12 @@ TEXT ·extractEachSigned64AVX2(SB), NOSPLIT, $0-41
 	SUBQ         R8, R9
 	MOVB         stream+40(FP), R10
 	TESTB        R10, R10
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x10, R9
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VPMOVZXDQ (DX)(R8*4), Y5
 	VPAND     Y5, Y0, Y5
 	VMOVDQU   (CX)(R8*8), Y6
@@ -5343,19 +5399,19 @@ stream2:
 	VMOVNTDQ  Y5, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       stream2
+	JAE       stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x10, R9
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x10, R9
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VPMOVZXDQ (DX)(R8*4), Y5
 	VPAND     Y5, Y0, Y5
 	VMOVDQU   (CX)(R8*8), Y6
@@ -5422,15 +5478,15 @@ vectors4:
 	VMOVDQU   Y5, 96(AX)(R8*8)
 	ADDQ      $0x10, R8
 	SUBQ      $0x10, R9
-	JAE       vectors4
+	JAE       vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x10, R9
 	SUBQ $0x04, R9
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VPMOVZXDQ (DX)(R8*4), Y5
 	VPAND     Y5, Y0, Y5
 	VMOVDQU   (CX)(R8*8), Y6
@@ -5449,25 +5505,25 @@ vector6:
 	VMOVDQU   Y5, (AX)(R8*8)
 	ADDQ      $0x04, R8
 	SUBQ      $0x04, R9
-	JAE       vector6
+	JAE       vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x04, R9
 	CMPQ SI, $0x40
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y4, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y3, (AX)(DI*8)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ      SI, $0x02
-	JB        under2
+	JB        under2_11
 	VPMOVZXDQ (DX), X3
 	VPAND     X3, X0, X3
 	VMOVDQU   (CX), X4
@@ -5504,9 +5560,9 @@ short:
 	VZEROUPPER
 	RET
 
-under2:
+under2_11:
 	CMPQ      SI, $0x01
-	JB        under1
+	JB        under1_12
 	VMOVD     (DX), X3
 	VPMOVZXDQ X3, X3
 	VPAND     X3, X0, X3
@@ -5528,7 +5584,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_12:
 	VZEROUPPER
 	RET
 
@@ -5546,7 +5602,7 @@ TEXT ·extractEachSigned8AVX512(SB), NOSPLIT, $0-41
 	VPBROADCASTD SI, Z0
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x10
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ       $-1, DI
@@ -5570,13 +5626,13 @@ TEXT ·extractEachSigned8AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	SUBQ $0x40, SI
-	JB   vectorsDone2
+	JB   vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPMOVSXBD  (CX)(DI*1), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5615,15 +5671,15 @@ vectors1:
 	VMOVDQU    X1, 48(AX)(DI*1)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vectors1
+	JAE        vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPMOVSXBD  (CX)(DI*1), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5635,12 +5691,12 @@ vector3:
 	VMOVDQU    X1, (AX)(DI*1)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        vector3
+	JAE        vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, R8
@@ -5662,7 +5718,7 @@ vectorDone4:
 	VPMOVDB    Z0, X0
 	VMOVDQU8   X0, K1, (AX)(DI*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -5680,7 +5736,7 @@ TEXT ·extractEachSigned16AVX512(SB), NOSPLIT, $0-41
 	VPBROADCASTD SI, Z0
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x10
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, DI
@@ -5704,13 +5760,13 @@ TEXT ·extractEachSigned16AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	SUBQ $0x40, SI
-	JB   vectorsDone2
+	JB   vectorsDone5
 
 	// 4 vectors a turn.
-vectors1:
+vectors4:
 	VPMOVSXWD  (CX)(DI*2), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5749,15 +5805,15 @@ vectors1:
 	VMOVDQU    Y1, 96(AX)(DI*2)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vectors1
+	JAE        vectors4
 
-vectorsDone2:
+vectorsDone5:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone4
+	JB   vectorDone7
 
 	// One vector a turn.
-vector3:
+vector6:
 	VPMOVSXWD  (CX)(DI*2), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5769,12 +5825,12 @@ vector3:
 	VMOVDQU    Y1, (AX)(DI*2)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        vector3
+	JAE        vector6
 
-vectorDone4:
+vectorDone7:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R8
@@ -5796,7 +5852,7 @@ vectorDone4:
 	VPMOVDW     Z0, Y0
 	VMOVDQU16   Y0, K1, (AX)(DI*2)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -5814,7 +5870,7 @@ TEXT ·extractEachSigned32AVX512(SB), NOSPLIT, $0-41
 	VPBROADCASTD SI, Z0
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x10
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, DI
@@ -5836,17 +5892,17 @@ TEXT ·extractEachSigned32AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	CMPQ SI, $0x00000100
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
 	SHRQ        $0x02, R8
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K2
@@ -5867,15 +5923,15 @@ long:
 	ADDQ        R8, DI
 	SUBQ        R8, SI
 
-aligned:
+aligned4:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x40, SI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5910,19 +5966,19 @@ stream2:
 	VMOVNTDQ   Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x40, SI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x40, SI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5957,15 +6013,15 @@ vectors4:
 	VMOVDQU64  Z1, 192(AX)(DI*4)
 	ADDQ       $0x40, DI
 	SUBQ       $0x40, SI
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(DI*4), Z1
 	VMOVDQU8.Z (DX)(DI*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -5976,12 +6032,12 @@ vector6:
 	VMOVDQU64  Z1, (AX)(DI*4)
 	ADDQ       $0x10, DI
 	SUBQ       $0x10, SI
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R8
@@ -6001,7 +6057,7 @@ vectorDone7:
 	VPSRAVD     Z0, Z1, Z0
 	VMOVDQU32   Z0, K1, (AX)(DI*4)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -6020,7 +6076,7 @@ TEXT ·extractEachSigned64AVX512(SB), NOSPLIT, $0-41
 	VPBROADCASTQ SI, Z2
 	MOVQ         n+32(FP), SI
 	CMPQ         SI, $0x08
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, DI
@@ -6041,17 +6097,17 @@ TEXT ·extractEachSigned64AVX512(SB), NOSPLIT, $0-41
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL DI, DI
 	CMPQ SI, $0x00000080
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
 	SHRQ        $0x03, R8
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
@@ -6070,15 +6126,15 @@ long:
 	ADDQ        R8, DI
 	SUBQ        R8, SI
 
-aligned:
+aligned4:
 	MOVB  stream+40(FP), R8
 	TESTB R8, R8
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x20, SI
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VPMOVZXDQ (DX)(DI*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(DI*8), Z4
@@ -6121,19 +6177,19 @@ stream2:
 	VMOVNTDQ  Z3, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       stream2
+	JAE       stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x20, SI
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x20, SI
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VPMOVZXDQ (DX)(DI*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(DI*8), Z4
@@ -6176,15 +6232,15 @@ vectors4:
 	VMOVDQU64 Z3, 192(AX)(DI*8)
 	ADDQ      $0x20, DI
 	SUBQ      $0x20, SI
-	JAE       vectors4
+	JAE       vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VPMOVZXDQ (DX)(DI*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(DI*8), Z4
@@ -6197,12 +6253,12 @@ vector6:
 	VMOVDQU64 Z3, (AX)(DI*8)
 	ADDQ      $0x08, DI
 	SUBQ      $0x08, SI
-	JAE       vector6
+	JAE       vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x08, SI
 	TESTQ SI, SI
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, R8
@@ -6221,7 +6277,7 @@ vectorDone7:
 	VPSRAVQ     Z1, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)(DI*8)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -6230,14 +6286,14 @@ return:
 TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	TESTQ        DX, DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	NEGQ         DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X1
@@ -6246,7 +6302,7 @@ TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Y3
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x20
-	JB           short
+	JB           short1
 	LEAQ         -32(DX), BX
 	VMOVDQU      (CX)(BX*1), Y4
 	VPSLLVQ      Y0, Y4, Y4
@@ -6257,7 +6313,7 @@ TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000200
-	JB           cached
+	JB           cached2
 	VMOVDQU      (CX), Y5
 	VPSLLVQ      Y0, Y5, Y5
 	VPSRLVQ      Y1, Y5, Y5
@@ -6270,12 +6326,12 @@ TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 	SUBQ         SI, DI
 	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x00000080, DI
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VMOVDQU  (CX)(SI*1), Y6
 	VPSLLVQ  Y0, Y6, Y6
 	VPSRLVQ  Y1, Y6, Y6
@@ -6306,19 +6362,19 @@ stream2:
 	VMOVNTDQ Y6, 96(AX)(SI*1)
 	ADDQ     $0x00000080, SI
 	SUBQ     $0x00000080, DI
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x00000080, DI
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x00000080, DI
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VMOVDQU (CX)(SI*1), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -6349,15 +6405,15 @@ vectors4:
 	VMOVDQU Y6, 96(AX)(SI*1)
 	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DI
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x00000080, DI
 	SUBQ $0x20, DI
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VMOVDQU (CX)(SI*1), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -6367,25 +6423,25 @@ vector6:
 	VMOVDQU Y6, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	SUBQ    $0x20, DI
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x20, DI
 	CMPQ DX, $0x00000200
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y4, (AX)(BX*1)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    DX, $0x10
-	JB      under16
+	JB      under16_11
 	VMOVDQU (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6404,9 +6460,9 @@ short:
 	VZEROUPPER
 	RET
 
-under16:
+under16_11:
 	CMPQ    DX, $0x08
-	JB      under8
+	JB      under8_12
 	VMOVQ   (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6425,9 +6481,9 @@ under16:
 	VZEROUPPER
 	RET
 
-under8:
+under8_12:
 	CMPQ    DX, $0x04
-	JB      under4
+	JB      under4_13
 	VMOVD   (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6446,9 +6502,9 @@ under8:
 	VZEROUPPER
 	RET
 
-under4:
+under4_13:
 	CMPQ    DX, $0x02
-	JB      under2
+	JB      under2_14
 	MOVWLZX (CX), BX
 	VMOVD   BX, X4
 	VPSLLVQ X0, X4, X4
@@ -6469,9 +6525,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_14:
 	CMPQ    DX, $0x01
-	JB      under1
+	JB      under1_15
 	MOVBLZX (CX), CX
 	VMOVD   CX, X4
 	VPSLLVQ X0, X4, X0
@@ -6483,7 +6539,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_15:
 	VZEROUPPER
 	RET
 
@@ -6492,14 +6548,14 @@ under1:
 TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	TESTQ        DX, DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	NEGQ         DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X1
@@ -6508,7 +6564,7 @@ TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Y3
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x10
-	JB           short
+	JB           short1
 	LEAQ         -16(DX), BX
 	VMOVDQU      (CX)(BX*2), Y4
 	VPSLLVQ      Y0, Y4, Y4
@@ -6519,7 +6575,7 @@ TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000100
-	JB           cached
+	JB           cached2
 	VMOVDQU      (CX), Y5
 	VPSLLVQ      Y0, Y5, Y5
 	VPSRLVQ      Y1, Y5, Y5
@@ -6533,12 +6589,12 @@ TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
 	SUBQ         SI, DI
 	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x40, DI
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VMOVDQU  (CX)(SI*2), Y6
 	VPSLLVQ  Y0, Y6, Y6
 	VPSRLVQ  Y1, Y6, Y6
@@ -6569,19 +6625,19 @@ stream2:
 	VMOVNTDQ Y6, 96(AX)(SI*2)
 	ADDQ     $0x40, SI
 	SUBQ     $0x40, DI
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x40, DI
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x40, DI
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VMOVDQU (CX)(SI*2), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -6612,15 +6668,15 @@ vectors4:
 	VMOVDQU Y6, 96(AX)(SI*2)
 	ADDQ    $0x40, SI
 	SUBQ    $0x40, DI
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VMOVDQU (CX)(SI*2), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -6630,25 +6686,25 @@ vector6:
 	VMOVDQU Y6, (AX)(SI*2)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, DI
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x10, DI
 	CMPQ DX, $0x00000100
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y4, (AX)(BX*2)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    DX, $0x08
-	JB      under8
+	JB      under8_11
 	VMOVDQU (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6667,9 +6723,9 @@ short:
 	VZEROUPPER
 	RET
 
-under8:
+under8_11:
 	CMPQ    DX, $0x04
-	JB      under4
+	JB      under4_12
 	VMOVQ   (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6688,9 +6744,9 @@ under8:
 	VZEROUPPER
 	RET
 
-under4:
+under4_12:
 	CMPQ    DX, $0x02
-	JB      under2
+	JB      under2_13
 	VMOVD   (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6709,9 +6765,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_13:
 	CMPQ    DX, $0x01
-	JB      under1
+	JB      under1_14
 	MOVWLZX (CX), CX
 	VMOVD   CX, X4
 	VPSLLVQ X0, X4, X0
@@ -6723,7 +6779,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_14:
 	VZEROUPPER
 	RET
 
@@ -6732,14 +6788,14 @@ under1:
 TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	TESTQ        DX, DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	NEGQ         DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X1
@@ -6748,7 +6804,7 @@ TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Y3
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x08
-	JB           short
+	JB           short1
 	LEAQ         -8(DX), BX
 	VMOVDQU      (CX)(BX*4), Y4
 	VPSLLVQ      Y0, Y4, Y4
@@ -6759,7 +6815,7 @@ TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000080
-	JB           cached
+	JB           cached2
 	VMOVDQU      (CX), Y5
 	VPSLLVQ      Y0, Y5, Y5
 	VPSRLVQ      Y1, Y5, Y5
@@ -6773,12 +6829,12 @@ TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
 	SUBQ         SI, DI
 	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x20, DI
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VMOVDQU  (CX)(SI*4), Y6
 	VPSLLVQ  Y0, Y6, Y6
 	VPSRLVQ  Y1, Y6, Y6
@@ -6809,19 +6865,19 @@ stream2:
 	VMOVNTDQ Y6, 96(AX)(SI*4)
 	ADDQ     $0x20, SI
 	SUBQ     $0x20, DI
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x20, DI
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x20, DI
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VMOVDQU (CX)(SI*4), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -6852,15 +6908,15 @@ vectors4:
 	VMOVDQU Y6, 96(AX)(SI*4)
 	ADDQ    $0x20, SI
 	SUBQ    $0x20, DI
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VMOVDQU (CX)(SI*4), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -6870,25 +6926,25 @@ vector6:
 	VMOVDQU Y6, (AX)(SI*4)
 	ADDQ    $0x08, SI
 	SUBQ    $0x08, DI
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x08, DI
 	CMPQ DX, $0x00000080
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y4, (AX)(BX*4)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    DX, $0x04
-	JB      under4
+	JB      under4_11
 	VMOVDQU (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6907,9 +6963,9 @@ short:
 	VZEROUPPER
 	RET
 
-under4:
+under4_11:
 	CMPQ    DX, $0x02
-	JB      under2
+	JB      under2_12
 	VMOVQ   (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -6928,9 +6984,9 @@ under4:
 	VZEROUPPER
 	RET
 
-under2:
+under2_12:
 	CMPQ    DX, $0x01
-	JB      under1
+	JB      under1_13
 	VMOVD   (CX), X4
 	VPSLLVQ X0, X4, X0
 	VPSRLVQ X1, X0, X0
@@ -6941,7 +6997,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_13:
 	VZEROUPPER
 	RET
 
@@ -6950,14 +7006,14 @@ under1:
 TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	TESTQ        DX, DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
 	MOVQ         shift+24(FP), DX
+	XORL         BX, BX
 	NEGQ         DX
 	CMOVQLT      BX, DX
 	VMOVQ        DX, X1
@@ -6966,7 +7022,7 @@ TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Y3
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x04
-	JB           short
+	JB           short1
 	LEAQ         -4(DX), BX
 	VMOVDQU      (CX)(BX*8), Y4
 	VPSLLVQ      Y0, Y4, Y4
@@ -6977,7 +7033,7 @@ TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x40
-	JB           cached
+	JB           cached2
 	VMOVDQU      (CX), Y5
 	VPSLLVQ      Y0, Y5, Y5
 	VPSRLVQ      Y1, Y5, Y5
@@ -6991,12 +7047,12 @@ TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
 	SUBQ         SI, DI
 	MOVB         stream+48(FP), R8
 	TESTB        R8, R8
-	JZ           cached1
+	JZ           cached4
 	SUBQ         $0x10, DI
-	JB           streamDone3
+	JB           streamDone6
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream5:
 	VMOVDQU  (CX)(SI*8), Y6
 	VPSLLVQ  Y0, Y6, Y6
 	VPSRLVQ  Y1, Y6, Y6
@@ -7027,19 +7083,19 @@ stream2:
 	VMOVNTDQ Y6, 96(AX)(SI*8)
 	ADDQ     $0x10, SI
 	SUBQ     $0x10, DI
-	JAE      stream2
+	JAE      stream5
 
-streamDone3:
+streamDone6:
 	ADDQ $0x10, DI
 	SFENCE
 
-cached1:
-cached:
+cached4:
+cached2:
 	SUBQ $0x10, DI
-	JB   vectorsDone5
+	JB   vectorsDone8
 
 	// 4 vectors a turn.
-vectors4:
+vectors7:
 	VMOVDQU (CX)(SI*8), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -7070,15 +7126,15 @@ vectors4:
 	VMOVDQU Y6, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, DI
-	JAE     vectors4
+	JAE     vectors7
 
-vectorsDone5:
+vectorsDone8:
 	ADDQ $0x10, DI
 	SUBQ $0x04, DI
-	JB   vectorDone7
+	JB   vectorDone10
 
 	// One vector a turn.
-vector6:
+vector9:
 	VMOVDQU (CX)(SI*8), Y6
 	VPSLLVQ Y0, Y6, Y6
 	VPSRLVQ Y1, Y6, Y6
@@ -7088,25 +7144,25 @@ vector6:
 	VMOVDQU Y6, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, DI
-	JAE     vector6
+	JAE     vector9
 
-vectorDone7:
+vectorDone10:
 	ADDQ $0x04, DI
 	CMPQ DX, $0x40
-	JB   tail
+	JB   tail3
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (AX)
 
-tail:
+tail3:
 	// The last vector.
 	VMOVDQU Y4, (AX)(BX*8)
 	VZEROUPPER
 	RET
 
-short:
+short1:
 	CMPQ    DX, $0x02
-	JB      under2
+	JB      under2_11
 	VMOVDQU (CX), X4
 	VPSLLVQ X0, X4, X4
 	VPSRLVQ X1, X4, X4
@@ -7125,9 +7181,9 @@ short:
 	VZEROUPPER
 	RET
 
-under2:
+under2_11:
 	CMPQ    DX, $0x01
-	JB      under1
+	JB      under1_12
 	VMOVQ   (CX), X4
 	VPSLLVQ X0, X4, X0
 	VPSRLVQ X1, X0, X0
@@ -7138,7 +7194,7 @@ under2:
 	VZEROUPPER
 	RET
 
-under1:
+under1_12:
 	VZEROUPPER
 	RET
 
@@ -7152,7 +7208,7 @@ TEXT ·extract8AVX512(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x40
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ       $-1, BX
@@ -7166,16 +7222,16 @@ TEXT ·extract8AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL BX, BX
 	CMPQ DX, $0x00000400
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ       AX, SI
 	NEGQ       SI
 	ANDQ       $0x3f, SI
-	JZ         aligned
+	JZ         aligned4
 	MOVQ       $-1, DI
 	BZHIQ      SI, DI, DI
 	KMOVQ      DI, K1
@@ -7187,15 +7243,15 @@ long:
 	ADDQ       SI, BX
 	SUBQ       SI, DX
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), SI
 	TESTB SI, SI
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x00000100, DX
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(BX*1), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7218,19 +7274,19 @@ stream2:
 	VMOVNTDQ   Z3, 192(AX)(BX*1)
 	ADDQ       $0x00000100, BX
 	SUBQ       $0x00000100, DX
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x00000100, DX
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x00000100, DX
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(BX*1), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7253,15 +7309,15 @@ vectors4:
 	VMOVDQU64  Z3, 192(AX)(BX*1)
 	ADDQ       $0x00000100, BX
 	SUBQ       $0x00000100, DX
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x00000100, DX
 	SUBQ $0x40, DX
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(BX*1), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7269,12 +7325,12 @@ vector6:
 	VMOVDQU64  Z3, (AX)(BX*1)
 	ADDQ       $0x40, BX
 	SUBQ       $0x40, DX
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x40, DX
 	TESTQ DX, DX
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ       $-1, SI
@@ -7286,7 +7342,7 @@ vectorDone7:
 	VPSUBB     Z2, Z0, Z0
 	VMOVDQU8   Z0, K1, (AX)(BX*1)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -7300,7 +7356,7 @@ TEXT ·extract16AVX512(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x20
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, BX
@@ -7314,17 +7370,17 @@ TEXT ·extract16AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL BX, BX
 	CMPQ DX, $0x00000200
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, SI
 	NEGQ        SI
 	ANDQ        $0x3f, SI
 	SHRQ        $0x01, SI
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVQ       DI, K1
@@ -7336,15 +7392,15 @@ long:
 	ADDQ        SI, BX
 	SUBQ        SI, DX
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), SI
 	TESTB SI, SI
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x00000080, DX
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(BX*2), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7367,19 +7423,19 @@ stream2:
 	VMOVNTDQ   Z3, 192(AX)(BX*2)
 	ADDQ       $0x00000080, BX
 	SUBQ       $0x00000080, DX
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x00000080, DX
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x00000080, DX
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(BX*2), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7402,15 +7458,15 @@ vectors4:
 	VMOVDQU64  Z3, 192(AX)(BX*2)
 	ADDQ       $0x00000080, BX
 	SUBQ       $0x00000080, DX
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x00000080, DX
 	SUBQ $0x20, DX
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(BX*2), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7418,12 +7474,12 @@ vector6:
 	VMOVDQU64  Z3, (AX)(BX*2)
 	ADDQ       $0x20, BX
 	SUBQ       $0x20, DX
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x20, DX
 	TESTQ DX, DX
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, SI
@@ -7435,7 +7491,7 @@ vectorDone7:
 	VPSUBW      Z2, Z0, Z0
 	VMOVDQU16   Z0, K1, (AX)(BX*2)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -7449,7 +7505,7 @@ TEXT ·extract32AVX512(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x10
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, BX
@@ -7463,17 +7519,17 @@ TEXT ·extract32AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL BX, BX
 	CMPQ DX, $0x00000100
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, SI
 	NEGQ        SI
 	ANDQ        $0x3f, SI
 	SHRQ        $0x02, SI
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVQ       DI, K1
@@ -7485,15 +7541,15 @@ long:
 	ADDQ        SI, BX
 	SUBQ        SI, DX
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), SI
 	TESTB SI, SI
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x40, DX
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(BX*4), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
@@ -7516,19 +7572,19 @@ stream2:
 	VMOVNTDQ   Z3, 192(AX)(BX*4)
 	ADDQ       $0x40, BX
 	SUBQ       $0x40, DX
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x40, DX
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x40, DX
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(BX*4), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
@@ -7551,15 +7607,15 @@ vectors4:
 	VMOVDQU64  Z3, 192(AX)(BX*4)
 	ADDQ       $0x40, BX
 	SUBQ       $0x40, DX
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x40, DX
 	SUBQ $0x10, DX
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(BX*4), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
@@ -7567,12 +7623,12 @@ vector6:
 	VMOVDQU64  Z3, (AX)(BX*4)
 	ADDQ       $0x10, BX
 	SUBQ       $0x10, DX
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x10, DX
 	TESTQ DX, DX
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, SI
@@ -7584,7 +7640,7 @@ vectorDone7:
 	VPSUBD      Z2, Z0, Z0
 	VMOVDQU32   Z0, K1, (AX)(BX*4)
 
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -7598,7 +7654,7 @@ TEXT ·extract64AVX512(SB), NOSPLIT, $0-49
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x08
-	JA           long
+	JA           long1
 
 	// No more than one vector.
 	MOVQ        $-1, BX
@@ -7612,17 +7668,17 @@ TEXT ·extract64AVX512(SB), NOSPLIT, $0-49
 	VZEROUPPER
 	RET
 
-long:
+long1:
 	XORL BX, BX
 	CMPQ DX, $0x00000080
-	JB   cached
+	JB   cached2
 
 	// The lanes before the first that is aligned.
 	MOVQ        AX, SI
 	NEGQ        SI
 	ANDQ        $0x3f, SI
 	SHRQ        $0x03, SI
-	JZ          aligned
+	JZ          aligned4
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVQ       DI, K1
@@ -7634,15 +7690,15 @@ long:
 	ADDQ        SI, BX
 	SUBQ        SI, DX
 
-aligned:
+aligned4:
 	MOVB  stream+48(FP), SI
 	TESTB SI, SI
-	JZ    cached1
+	JZ    cached5
 	SUBQ  $0x20, DX
-	JB    streamDone3
+	JB    streamDone7
 
 	// 4 vectors a turn, stored past the cache.
-stream2:
+stream6:
 	VMOVDQU64  (CX)(BX*8), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7665,19 +7721,19 @@ stream2:
 	VMOVNTDQ   Z3, 192(AX)(BX*8)
 	ADDQ       $0x20, BX
 	SUBQ       $0x20, DX
-	JAE        stream2
+	JAE        stream6
 
-streamDone3:
+streamDone7:
 	ADDQ $0x20, DX
 	SFENCE
 
-cached1:
-cached:
+cached5:
+cached2:
 	SUBQ $0x20, DX
-	JB   vectorsDone5
+	JB   vectorsDone9
 
 	// 4 vectors a turn.
-vectors4:
+vectors8:
 	VMOVDQU64  (CX)(BX*8), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7700,15 +7756,15 @@ vectors4:
 	VMOVDQU64  Z3, 192(AX)(BX*8)
 	ADDQ       $0x20, BX
 	SUBQ       $0x20, DX
-	JAE        vectors4
+	JAE        vectors8
 
-vectorsDone5:
+vectorsDone9:
 	ADDQ $0x20, DX
 	SUBQ $0x08, DX
-	JB   vectorDone7
+	JB   vectorDone11
 
 	// One vector a turn.
-vector6:
+vector10:
 	VMOVDQU64  (CX)(BX*8), Z3
 	VPROLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -7716,12 +7772,12 @@ vector6:
 	VMOVDQU64  Z3, (AX)(BX*8)
 	ADDQ       $0x08, BX
 	SUBQ       $0x08, DX
-	JAE        vector6
+	JAE        vector10
 
-vectorDone7:
+vectorDone11:
 	ADDQ  $0x08, DX
 	TESTQ DX, DX
-	JZ    return
+	JZ    end3
 
 	// The lanes after the last vector.
 	MOVQ        $-1, SI
@@ -7733,3795 +7789,7 @@ vectorDone7:
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)(BX*8)
 
-return:
-	VZEROUPPER
-	RET
-
-// func unpack8To16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·unpack8To16AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x10
-	JB           short
-	LEAQ         -16(DX), BX
-	VPMOVZXBW    (CX)(BX*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBW       Y3, Y4, Y4
-	XORL         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x00000100
-	JB           cached
-	VPMOVZXBW    (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x01, SI
-	SUBQ         SI, DI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x40, DI
-	JB           streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXBW (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVNTDQ  Y6, (AX)(SI*2)
-	VPMOVZXBW 16(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 32(AX)(SI*2)
-	VPMOVZXBW 32(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 64(AX)(SI*2)
-	VPMOVZXBW 48(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 96(AX)(SI*2)
-	ADDQ      $0x40, SI
-	SUBQ      $0x40, DI
-	JAE       stream2
-
-streamDone3:
-	ADDQ $0x40, DI
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x40, DI
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXBW (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*2)
-	VPMOVZXBW 16(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVDQU   Y6, 32(AX)(SI*2)
-	VPMOVZXBW 32(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVDQU   Y6, 64(AX)(SI*2)
-	VPMOVZXBW 48(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVDQU   Y6, 96(AX)(SI*2)
-	ADDQ      $0x40, SI
-	SUBQ      $0x40, DI
-	JAE       vectors4
-
-vectorsDone5:
-	ADDQ $0x40, DI
-	SUBQ $0x10, DI
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXBW (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBW    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*2)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       vector6
-
-vectorDone7:
-	ADDQ $0x10, DI
-	CMPQ DX, $0x00000100
-	JB   tail
-
-	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
-
-tail:
-	// The last vector.
-	VMOVDQU Y4, (AX)(BX*2)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ      DX, $0x08
-	JB        under8
-	VPMOVZXBW (CX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBW    X3, X4, X4
-	LEAQ      -8(DX), DX
-	VPMOVZXBW (CX)(DX*1), X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBW    X3, X0, X0
-	VMOVDQU   X0, (AX)(DX*2)
-	VMOVDQU   X4, (AX)
-	VZEROUPPER
-	RET
-
-under8:
-	CMPQ      DX, $0x04
-	JB        under4
-	VMOVD     (CX), X4
-	VPMOVZXBW X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBW    X3, X4, X4
-	LEAQ      -4(DX), DX
-	VMOVD     (CX)(DX*1), X5
-	VPMOVZXBW X5, X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBW    X3, X0, X0
-	VMOVQ     X0, (AX)(DX*2)
-	VMOVQ     X4, (AX)
-	VZEROUPPER
-	RET
-
-under4:
-	CMPQ      DX, $0x02
-	JB        under2
-	MOVWLZX   (CX), BX
-	VMOVD     BX, X4
-	VPMOVZXBW X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBW    X3, X4, X4
-	LEAQ      -2(DX), DX
-	MOVWLZX   (CX)(DX*1), CX
-	VMOVD     CX, X5
-	VPMOVZXBW X5, X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBW    X3, X0, X0
-	VMOVD     X0, (AX)(DX*2)
-	VMOVD     X4, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ      DX, $0x01
-	JB        under1
-	MOVBLZX   (CX), CX
-	VMOVD     CX, X4
-	VPMOVZXBW X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBW    X3, X0, X0
-	VPEXTRW   $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack8To32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·unpack8To32AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JB           short
-	LEAQ         -8(DX), BX
-	VPMOVZXBD    (CX)(BX*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBD       Y3, Y4, Y4
-	XORL         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x00000080
-	JB           cached
-	VPMOVZXBD    (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x02, SI
-	SUBQ         SI, DI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x20, DI
-	JB           streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXBD (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, (AX)(SI*4)
-	VPMOVZXBD 8(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 32(AX)(SI*4)
-	VPMOVZXBD 16(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 64(AX)(SI*4)
-	VPMOVZXBD 24(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 96(AX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, DI
-	JAE       stream2
-
-streamDone3:
-	ADDQ $0x20, DI
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x20, DI
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXBD (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*4)
-	VPMOVZXBD 8(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, 32(AX)(SI*4)
-	VPMOVZXBD 16(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, 64(AX)(SI*4)
-	VPMOVZXBD 24(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, 96(AX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, DI
-	JAE       vectors4
-
-vectorsDone5:
-	ADDQ $0x20, DI
-	SUBQ $0x08, DI
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXBD (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*4)
-	ADDQ      $0x08, SI
-	SUBQ      $0x08, DI
-	JAE       vector6
-
-vectorDone7:
-	ADDQ $0x08, DI
-	CMPQ DX, $0x00000080
-	JB   tail
-
-	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
-
-tail:
-	// The last vector.
-	VMOVDQU Y4, (AX)(BX*4)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ      DX, $0x04
-	JB        under4
-	VPMOVZXBD (CX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBD    X3, X4, X4
-	LEAQ      -4(DX), DX
-	VPMOVZXBD (CX)(DX*1), X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBD    X3, X0, X0
-	VMOVDQU   X0, (AX)(DX*4)
-	VMOVDQU   X4, (AX)
-	VZEROUPPER
-	RET
-
-under4:
-	CMPQ      DX, $0x02
-	JB        under2
-	MOVWLZX   (CX), BX
-	VMOVD     BX, X4
-	VPMOVZXBD X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBD    X3, X4, X4
-	LEAQ      -2(DX), DX
-	MOVWLZX   (CX)(DX*1), CX
-	VMOVD     CX, X5
-	VPMOVZXBD X5, X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBD    X3, X0, X0
-	VMOVQ     X0, (AX)(DX*4)
-	VMOVQ     X4, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ      DX, $0x01
-	JB        under1
-	MOVBLZX   (CX), CX
-	VMOVD     CX, X4
-	VPMOVZXBD X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBD    X3, X0, X0
-	VMOVD     X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack8To64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·unpack8To64AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VPMOVZXBQ    (CX)(BX*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
-	XORL         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x40
-	JB           cached
-	VPMOVZXBQ    (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x03, SI
-	SUBQ         SI, DI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x10, DI
-	JB           streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXBQ (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, (AX)(SI*8)
-	VPMOVZXBQ 4(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 32(AX)(SI*8)
-	VPMOVZXBQ 8(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 64(AX)(SI*8)
-	VPMOVZXBQ 12(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 96(AX)(SI*8)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       stream2
-
-streamDone3:
-	ADDQ $0x10, DI
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x10, DI
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXBQ (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*8)
-	VPMOVZXBQ 4(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 32(AX)(SI*8)
-	VPMOVZXBQ 8(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 64(AX)(SI*8)
-	VPMOVZXBQ 12(CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 96(AX)(SI*8)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       vectors4
-
-vectorsDone5:
-	ADDQ $0x10, DI
-	SUBQ $0x04, DI
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXBQ (CX)(SI*1), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*8)
-	ADDQ      $0x04, SI
-	SUBQ      $0x04, DI
-	JAE       vector6
-
-vectorDone7:
-	ADDQ $0x04, DI
-	CMPQ DX, $0x40
-	JB   tail
-
-	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
-
-tail:
-	// The last vector.
-	VMOVDQU Y4, (AX)(BX*8)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ      DX, $0x02
-	JB        under2
-	VPMOVZXBQ (CX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBQ    X3, X4, X4
-	LEAQ      -2(DX), DX
-	VPMOVZXBQ (CX)(DX*1), X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBQ    X3, X0, X0
-	VMOVDQU   X0, (AX)(DX*8)
-	VMOVDQU   X4, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ      DX, $0x01
-	JB        under1
-	MOVBLZX   (CX), CX
-	VMOVD     CX, X4
-	VPMOVZXBQ X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBQ    X3, X0, X0
-	VMOVQ     X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack16To8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV
-TEXT ·unpack16To8AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x10
-	JB           short
-	LEAQ         -16(DX), BX
-	VMOVDQU      (CX)(BX*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBW       Y3, Y4, Y4
-	XORL         SI, SI
-	SUBQ         $0x40, DX
-	JB           vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU      (CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, (AX)(SI*1)
-	VMOVDQU      32(CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 16(AX)(SI*1)
-	VMOVDQU      64(CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 32(AX)(SI*1)
-	VMOVDQU      96(CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 48(AX)(SI*1)
-	ADDQ         $0x40, SI
-	SUBQ         $0x40, DX
-	JAE          vectors1
-
-vectorsDone2:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU      (CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPSHUFB      narrow16To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, (AX)(SI*1)
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, DX
-	JAE          vector3
-
-vectorDone4:
-	ADDQ $0x10, DX
-
-	// The last vector.
-	VPSHUFB      narrow16To8<>+0(SB), Y4, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPOR         X1, X0, X0
-	VMOVDQU      X0, (AX)(BX*1)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ    DX, $0x08
-	JB      under8
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBW  X3, X4, X4
-	LEAQ    -8(DX), DX
-	VMOVDQU (CX)(DX*2), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
-	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VMOVQ   X0, (AX)(DX*1)
-	VPSHUFB narrow16To8<>+0(SB), X4, X0
-	VMOVQ   X0, (AX)
-	VZEROUPPER
-	RET
-
-under8:
-	CMPQ    DX, $0x04
-	JB      under4
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBW  X3, X4, X4
-	LEAQ    -4(DX), DX
-	VMOVQ   (CX)(DX*2), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
-	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VMOVD   X0, (AX)(DX*1)
-	VPSHUFB narrow16To8<>+0(SB), X4, X0
-	VMOVD   X0, (AX)
-	VZEROUPPER
-	RET
-
-under4:
-	CMPQ    DX, $0x02
-	JB      under2
-	VMOVD   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBW  X3, X4, X4
-	LEAQ    -2(DX), DX
-	VMOVD   (CX)(DX*2), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
-	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (AX)(DX*1)
-	VPSHUFB narrow16To8<>+0(SB), X4, X0
-	VPEXTRW $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ    DX, $0x01
-	JB      under1
-	MOVWLZX (CX), CX
-	VMOVD   CX, X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
-	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VPEXTRB $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack16To32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·unpack16To32AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JB           short
-	LEAQ         -8(DX), BX
-	VPMOVZXWD    (CX)(BX*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBD       Y3, Y4, Y4
-	XORL         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x00000080
-	JB           cached
-	VPMOVZXWD    (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x02, SI
-	SUBQ         SI, DI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x20, DI
-	JB           streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXWD (CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, (AX)(SI*4)
-	VPMOVZXWD 16(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 32(AX)(SI*4)
-	VPMOVZXWD 32(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 64(AX)(SI*4)
-	VPMOVZXWD 48(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 96(AX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, DI
-	JAE       stream2
-
-streamDone3:
-	ADDQ $0x20, DI
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x20, DI
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXWD (CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*4)
-	VPMOVZXWD 16(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, 32(AX)(SI*4)
-	VPMOVZXWD 32(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, 64(AX)(SI*4)
-	VPMOVZXWD 48(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, 96(AX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, DI
-	JAE       vectors4
-
-vectorsDone5:
-	ADDQ $0x20, DI
-	SUBQ $0x08, DI
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXWD (CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBD    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*4)
-	ADDQ      $0x08, SI
-	SUBQ      $0x08, DI
-	JAE       vector6
-
-vectorDone7:
-	ADDQ $0x08, DI
-	CMPQ DX, $0x00000080
-	JB   tail
-
-	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
-
-tail:
-	// The last vector.
-	VMOVDQU Y4, (AX)(BX*4)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ      DX, $0x04
-	JB        under4
-	VPMOVZXWD (CX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBD    X3, X4, X4
-	LEAQ      -4(DX), DX
-	VPMOVZXWD (CX)(DX*2), X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBD    X3, X0, X0
-	VMOVDQU   X0, (AX)(DX*4)
-	VMOVDQU   X4, (AX)
-	VZEROUPPER
-	RET
-
-under4:
-	CMPQ      DX, $0x02
-	JB        under2
-	VMOVD     (CX), X4
-	VPMOVZXWD X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBD    X3, X4, X4
-	LEAQ      -2(DX), DX
-	VMOVD     (CX)(DX*2), X5
-	VPMOVZXWD X5, X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBD    X3, X0, X0
-	VMOVQ     X0, (AX)(DX*4)
-	VMOVQ     X4, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ      DX, $0x01
-	JB        under1
-	MOVWLZX   (CX), CX
-	VMOVD     CX, X4
-	VPMOVZXWD X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBD    X3, X0, X0
-	VMOVD     X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack16To64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·unpack16To64AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VPMOVZXWQ    (CX)(BX*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
-	XORL         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x40
-	JB           cached
-	VPMOVZXWQ    (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x03, SI
-	SUBQ         SI, DI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x10, DI
-	JB           streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXWQ (CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, (AX)(SI*8)
-	VPMOVZXWQ 8(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 32(AX)(SI*8)
-	VPMOVZXWQ 16(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 64(AX)(SI*8)
-	VPMOVZXWQ 24(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 96(AX)(SI*8)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       stream2
-
-streamDone3:
-	ADDQ $0x10, DI
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x10, DI
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXWQ (CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*8)
-	VPMOVZXWQ 8(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 32(AX)(SI*8)
-	VPMOVZXWQ 16(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 64(AX)(SI*8)
-	VPMOVZXWQ 24(CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 96(AX)(SI*8)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       vectors4
-
-vectorsDone5:
-	ADDQ $0x10, DI
-	SUBQ $0x04, DI
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXWQ (CX)(SI*2), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*8)
-	ADDQ      $0x04, SI
-	SUBQ      $0x04, DI
-	JAE       vector6
-
-vectorDone7:
-	ADDQ $0x04, DI
-	CMPQ DX, $0x40
-	JB   tail
-
-	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
-
-tail:
-	// The last vector.
-	VMOVDQU Y4, (AX)(BX*8)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ      DX, $0x02
-	JB        under2
-	VPMOVZXWQ (CX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBQ    X3, X4, X4
-	LEAQ      -2(DX), DX
-	VPMOVZXWQ (CX)(DX*2), X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBQ    X3, X0, X0
-	VMOVDQU   X0, (AX)(DX*8)
-	VMOVDQU   X4, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ      DX, $0x01
-	JB        under1
-	MOVWLZX   (CX), CX
-	VMOVD     CX, X4
-	VPMOVZXWQ X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBQ    X3, X0, X0
-	VMOVQ     X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack32To8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV
-TEXT ·unpack32To8AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JB           short
-	LEAQ         -8(DX), BX
-	VMOVDQU      (CX)(BX*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBD       Y3, Y4, Y4
-	XORL         SI, SI
-	SUBQ         $0x20, DX
-	JB           vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU      (CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, (AX)(SI*1)
-	VMOVDQU      32(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, 8(AX)(SI*1)
-	VMOVDQU      64(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, 16(AX)(SI*1)
-	VMOVDQU      96(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, 24(AX)(SI*1)
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, DX
-	JAE          vectors1
-
-vectorsDone2:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU      (CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, (AX)(SI*1)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, DX
-	JAE          vector3
-
-vectorDone4:
-	ADDQ $0x08, DX
-
-	// The last vector.
-	VPSHUFB      narrow32To8<>+0(SB), Y4, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPOR         X1, X0, X0
-	VMOVQ        X0, (AX)(BX*1)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ    DX, $0x04
-	JB      under4
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBD  X3, X4, X4
-	LEAQ    -4(DX), DX
-	VMOVDQU (CX)(DX*4), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
-	VPSHUFB narrow32To8<>+0(SB), X0, X0
-	VMOVD   X0, (AX)(DX*1)
-	VPSHUFB narrow32To8<>+0(SB), X4, X0
-	VMOVD   X0, (AX)
-	VZEROUPPER
-	RET
-
-under4:
-	CMPQ    DX, $0x02
-	JB      under2
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBD  X3, X4, X4
-	LEAQ    -2(DX), DX
-	VMOVQ   (CX)(DX*4), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
-	VPSHUFB narrow32To8<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (AX)(DX*1)
-	VPSHUFB narrow32To8<>+0(SB), X4, X0
-	VPEXTRW $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ    DX, $0x01
-	JB      under1
-	VMOVD   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
-	VPSHUFB narrow32To8<>+0(SB), X0, X0
-	VPEXTRB $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack32To16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV
-TEXT ·unpack32To16AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JB           short
-	LEAQ         -8(DX), BX
-	VMOVDQU      (CX)(BX*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBD       Y3, Y4, Y4
-	XORL         SI, SI
-	SUBQ         $0x20, DX
-	JB           vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU      (CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, (AX)(SI*2)
-	VMOVDQU      32(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 16(AX)(SI*2)
-	VMOVDQU      64(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 32(AX)(SI*2)
-	VMOVDQU      96(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 48(AX)(SI*2)
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, DX
-	JAE          vectors1
-
-vectorsDone2:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU      (CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, (AX)(SI*2)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, DX
-	JAE          vector3
-
-vectorDone4:
-	ADDQ $0x08, DX
-
-	// The last vector.
-	VPSHUFB      narrow32To16<>+0(SB), Y4, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPOR         X1, X0, X0
-	VMOVDQU      X0, (AX)(BX*2)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ    DX, $0x04
-	JB      under4
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBD  X3, X4, X4
-	LEAQ    -4(DX), DX
-	VMOVDQU (CX)(DX*4), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
-	VPSHUFB narrow32To16<>+0(SB), X0, X0
-	VMOVQ   X0, (AX)(DX*2)
-	VPSHUFB narrow32To16<>+0(SB), X4, X0
-	VMOVQ   X0, (AX)
-	VZEROUPPER
-	RET
-
-under4:
-	CMPQ    DX, $0x02
-	JB      under2
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBD  X3, X4, X4
-	LEAQ    -2(DX), DX
-	VMOVQ   (CX)(DX*4), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
-	VPSHUFB narrow32To16<>+0(SB), X0, X0
-	VMOVD   X0, (AX)(DX*2)
-	VPSHUFB narrow32To16<>+0(SB), X4, X0
-	VMOVD   X0, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ    DX, $0x01
-	JB      under1
-	VMOVD   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
-	VPSHUFB narrow32To16<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack32To64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
-TEXT ·unpack32To64AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VPMOVZXDQ    (CX)(BX*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
-	XORL         SI, SI
-	MOVQ         DX, DI
-	CMPQ         DX, $0x40
-	JB           cached
-	VPMOVZXDQ    (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	MOVQ         AX, SI
-	NEGQ         SI
-	ANDQ         $0x1f, SI
-	SHRQ         $0x03, SI
-	SUBQ         SI, DI
-	MOVB         stream+48(FP), R8
-	TESTB        R8, R8
-	JZ           cached1
-	SUBQ         $0x10, DI
-	JB           streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXDQ (CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, (AX)(SI*8)
-	VPMOVZXDQ 16(CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 32(AX)(SI*8)
-	VPMOVZXDQ 32(CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 64(AX)(SI*8)
-	VPMOVZXDQ 48(CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVNTDQ  Y6, 96(AX)(SI*8)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       stream2
-
-streamDone3:
-	ADDQ $0x10, DI
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x10, DI
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXDQ (CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*8)
-	VPMOVZXDQ 16(CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 32(AX)(SI*8)
-	VPMOVZXDQ 32(CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 64(AX)(SI*8)
-	VPMOVZXDQ 48(CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, 96(AX)(SI*8)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, DI
-	JAE       vectors4
-
-vectorsDone5:
-	ADDQ $0x10, DI
-	SUBQ $0x04, DI
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXDQ (CX)(SI*4), Y6
-	VPSLLVQ   Y0, Y6, Y6
-	VPSRLVQ   Y1, Y6, Y6
-	VPAND     Y2, Y6, Y6
-	VPXOR     Y3, Y6, Y6
-	VPSUBQ    Y3, Y6, Y6
-	VMOVDQU   Y6, (AX)(SI*8)
-	ADDQ      $0x04, SI
-	SUBQ      $0x04, DI
-	JAE       vector6
-
-vectorDone7:
-	ADDQ $0x04, DI
-	CMPQ DX, $0x40
-	JB   tail
-
-	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
-
-tail:
-	// The last vector.
-	VMOVDQU Y4, (AX)(BX*8)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ      DX, $0x02
-	JB        under2
-	VPMOVZXDQ (CX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
-	VPXOR     X3, X4, X4
-	VPSUBQ    X3, X4, X4
-	LEAQ      -2(DX), DX
-	VPMOVZXDQ (CX)(DX*4), X5
-	VPSLLVQ   X0, X5, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBQ    X3, X0, X0
-	VMOVDQU   X0, (AX)(DX*8)
-	VMOVDQU   X4, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ      DX, $0x01
-	JB        under1
-	VMOVD     (CX), X4
-	VPMOVZXDQ X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
-	VPXOR     X3, X0, X0
-	VPSUBQ    X3, X0, X0
-	VMOVQ     X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack64To8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV
-TEXT ·unpack64To8AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VMOVDQU      (CX)(BX*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
-	XORL         SI, SI
-	SUBQ         $0x10, DX
-	JB           vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVD        X5, (AX)(SI*1)
-	VMOVDQU      32(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVD        X5, 4(AX)(SI*1)
-	VMOVDQU      64(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVD        X5, 8(AX)(SI*1)
-	VMOVDQU      96(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVD        X5, 12(AX)(SI*1)
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, DX
-	JAE          vectors1
-
-vectorsDone2:
-	ADDQ $0x10, DX
-	SUBQ $0x04, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To8<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVD        X5, (AX)(SI*1)
-	ADDQ         $0x04, SI
-	SUBQ         $0x04, DX
-	JAE          vector3
-
-vectorDone4:
-	ADDQ $0x04, DX
-
-	// The last vector.
-	VPSHUFB      narrow64To8<>+0(SB), Y4, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPOR         X1, X0, X0
-	VMOVD        X0, (AX)(BX*1)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ    DX, $0x02
-	JB      under2
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBQ  X3, X4, X4
-	LEAQ    -2(DX), DX
-	VMOVDQU (CX)(DX*8), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
-	VPSHUFB narrow64To8<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (AX)(DX*1)
-	VPSHUFB narrow64To8<>+0(SB), X4, X0
-	VPEXTRW $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ    DX, $0x01
-	JB      under1
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
-	VPSHUFB narrow64To8<>+0(SB), X0, X0
-	VPEXTRB $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack64To16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV
-TEXT ·unpack64To16AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VMOVDQU      (CX)(BX*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
-	XORL         SI, SI
-	SUBQ         $0x10, DX
-	JB           vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, (AX)(SI*2)
-	VMOVDQU      32(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, 8(AX)(SI*2)
-	VMOVDQU      64(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, 16(AX)(SI*2)
-	VMOVDQU      96(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, 24(AX)(SI*2)
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, DX
-	JAE          vectors1
-
-vectorsDone2:
-	ADDQ $0x10, DX
-	SUBQ $0x04, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To16<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVQ        X5, (AX)(SI*2)
-	ADDQ         $0x04, SI
-	SUBQ         $0x04, DX
-	JAE          vector3
-
-vectorDone4:
-	ADDQ $0x04, DX
-
-	// The last vector.
-	VPSHUFB      narrow64To16<>+0(SB), Y4, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPOR         X1, X0, X0
-	VMOVQ        X0, (AX)(BX*2)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ    DX, $0x02
-	JB      under2
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBQ  X3, X4, X4
-	LEAQ    -2(DX), DX
-	VMOVDQU (CX)(DX*8), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
-	VPSHUFB narrow64To16<>+0(SB), X0, X0
-	VMOVD   X0, (AX)(DX*2)
-	VPSHUFB narrow64To16<>+0(SB), X4, X0
-	VMOVD   X0, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ    DX, $0x01
-	JB      under1
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
-	VPSHUFB narrow64To16<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack64To32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV
-TEXT ·unpack64To32AVX2(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	XORL         BX, BX
-	MOVQ         shift+24(FP), DX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x04
-	JB           short
-	LEAQ         -4(DX), BX
-	VMOVDQU      (CX)(BX*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
-	XORL         SI, SI
-	SUBQ         $0x10, DX
-	JB           vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, (AX)(SI*4)
-	VMOVDQU      32(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 16(AX)(SI*4)
-	VMOVDQU      64(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 32(AX)(SI*4)
-	VMOVDQU      96(CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, 48(AX)(SI*4)
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, DX
-	JAE          vectors1
-
-vectorsDone2:
-	ADDQ $0x10, DX
-	SUBQ $0x04, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSHUFB      narrow64To32<>+0(SB), Y5, Y5
-	VEXTRACTI128 $0x01, Y5, X6
-	VPOR         X6, X5, X5
-	VMOVDQU      X5, (AX)(SI*4)
-	ADDQ         $0x04, SI
-	SUBQ         $0x04, DX
-	JAE          vector3
-
-vectorDone4:
-	ADDQ $0x04, DX
-
-	// The last vector.
-	VPSHUFB      narrow64To32<>+0(SB), Y4, Y0
-	VEXTRACTI128 $0x01, Y0, X1
-	VPOR         X1, X0, X0
-	VMOVDQU      X0, (AX)(BX*4)
-	VZEROUPPER
-	RET
-
-short:
-	CMPQ    DX, $0x02
-	JB      under2
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBQ  X3, X4, X4
-	LEAQ    -2(DX), DX
-	VMOVDQU (CX)(DX*8), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
-	VPSHUFB narrow64To32<>+0(SB), X0, X0
-	VMOVQ   X0, (AX)(DX*4)
-	VPSHUFB narrow64To32<>+0(SB), X4, X0
-	VMOVQ   X0, (AX)
-	VZEROUPPER
-	RET
-
-under2:
-	CMPQ    DX, $0x01
-	JB      under1
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
-	VPSHUFB narrow64To32<>+0(SB), X0, X0
-	VMOVD   X0, (AX)
-	VZEROUPPER
-	RET
-
-under1:
-	VZEROUPPER
-	RET
-
-// func unpack8To16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·unpack8To16AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x20
-	JA           long
-
-	// No more than one vector.
-	MOVQ       $-1, BX
-	BZHIQ      DX, BX, BX
-	KMOVQ      BX, K1
-	VMOVDQU8.Z (CX), K1, Y3
-	VPMOVZXBW  Y3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
-	VPSUBW     Z2, Z0, Z0
-	VMOVDQU16  Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	CMPQ DX, $0x00000200
-	JB   cached
-
-	// The lanes before the first that is aligned.
-	MOVQ       AX, SI
-	NEGQ       SI
-	ANDQ       $0x3f, SI
-	SHRQ       $0x01, SI
-	JZ         aligned
-	MOVQ       $-1, DI
-	BZHIQ      SI, DI, DI
-	KMOVQ      DI, K1
-	VMOVDQU8.Z (CX), K1, Y3
-	VPMOVZXBW  Y3, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU16  Z3, K1, (AX)
-	ADDQ       SI, BX
-	SUBQ       SI, DX
-
-aligned:
-	MOVB  stream+48(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x00000080, DX
-	JB    streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXBW  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (AX)(BX*2)
-	VPMOVZXBW  32(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(AX)(BX*2)
-	VPMOVZXBW  64(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(AX)(BX*2)
-	VPMOVZXBW  96(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(AX)(BX*2)
-	ADDQ       $0x00000080, BX
-	SUBQ       $0x00000080, DX
-	JAE        stream2
-
-streamDone3:
-	ADDQ $0x00000080, DX
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x00000080, DX
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXBW  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*2)
-	VPMOVZXBW  32(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(AX)(BX*2)
-	VPMOVZXBW  64(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(AX)(BX*2)
-	VPMOVZXBW  96(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(AX)(BX*2)
-	ADDQ       $0x00000080, BX
-	SUBQ       $0x00000080, DX
-	JAE        vectors4
-
-vectorsDone5:
-	ADDQ $0x00000080, DX
-	SUBQ $0x20, DX
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXBW  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*2)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vector6
-
-vectorDone7:
-	ADDQ  $0x20, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ       $-1, SI
-	BZHIQ      DX, SI, SI
-	KMOVQ      SI, K1
-	VMOVDQU8.Z (CX)(BX*1), K1, Y3
-	VPMOVZXBW  Y3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
-	VPSUBW     Z2, Z0, Z0
-	VMOVDQU16  Z0, K1, (AX)(BX*2)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack8To32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·unpack8To32AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x10
-	JA           long
-
-	// No more than one vector.
-	MOVQ       $-1, BX
-	BZHIQ      DX, BX, BX
-	KMOVQ      BX, K1
-	VMOVDQU8.Z (CX), K1, X3
-	VPMOVZXBD  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGD $0x6a, Z2, Z1, Z0
-	VPSUBD     Z2, Z0, Z0
-	VMOVDQU32  Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	CMPQ DX, $0x00000100
-	JB   cached
-
-	// The lanes before the first that is aligned.
-	MOVQ       AX, SI
-	NEGQ       SI
-	ANDQ       $0x3f, SI
-	SHRQ       $0x02, SI
-	JZ         aligned
-	MOVQ       $-1, DI
-	BZHIQ      SI, DI, DI
-	KMOVQ      DI, K1
-	VMOVDQU8.Z (CX), K1, X3
-	VPMOVZXBD  X3, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU32  Z3, K1, (AX)
-	ADDQ       SI, BX
-	SUBQ       SI, DX
-
-aligned:
-	MOVB  stream+48(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x40, DX
-	JB    streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXBD  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (AX)(BX*4)
-	VPMOVZXBD  16(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(AX)(BX*4)
-	VPMOVZXBD  32(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(AX)(BX*4)
-	VPMOVZXBD  48(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(AX)(BX*4)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        stream2
-
-streamDone3:
-	ADDQ $0x40, DX
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x40, DX
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXBD  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*4)
-	VPMOVZXBD  16(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(AX)(BX*4)
-	VPMOVZXBD  32(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(AX)(BX*4)
-	VPMOVZXBD  48(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(AX)(BX*4)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        vectors4
-
-vectorsDone5:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXBD  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*4)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, DX
-	JAE        vector6
-
-vectorDone7:
-	ADDQ  $0x10, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ       $-1, SI
-	BZHIQ      DX, SI, SI
-	KMOVQ      SI, K1
-	VMOVDQU8.Z (CX)(BX*1), K1, X3
-	VPMOVZXBD  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGD $0x6a, Z2, Z1, Z0
-	VPSUBD     Z2, Z0, Z0
-	VMOVDQU32  Z0, K1, (AX)(BX*4)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack8To64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·unpack8To64AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JA           long
-
-	// No more than one vector.
-	MOVQ       $-1, BX
-	BZHIQ      DX, BX, BX
-	KMOVQ      BX, K1
-	VMOVDQU8.Z (CX), K1, X3
-	VPMOVZXBQ  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
-	VPSUBQ     Z2, Z0, Z0
-	VMOVDQU64  Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	CMPQ DX, $0x00000080
-	JB   cached
-
-	// The lanes before the first that is aligned.
-	MOVQ       AX, SI
-	NEGQ       SI
-	ANDQ       $0x3f, SI
-	SHRQ       $0x03, SI
-	JZ         aligned
-	MOVQ       $-1, DI
-	BZHIQ      SI, DI, DI
-	KMOVQ      DI, K1
-	VMOVDQU8.Z (CX), K1, X3
-	VPMOVZXBQ  X3, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, K1, (AX)
-	ADDQ       SI, BX
-	SUBQ       SI, DX
-
-aligned:
-	MOVB  stream+48(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x20, DX
-	JB    streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXBQ  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (AX)(BX*8)
-	VPMOVZXBQ  8(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(AX)(BX*8)
-	VPMOVZXBQ  16(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(AX)(BX*8)
-	VPMOVZXBQ  24(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        stream2
-
-streamDone3:
-	ADDQ $0x20, DX
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x20, DX
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXBQ  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*8)
-	VPMOVZXBQ  8(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(AX)(BX*8)
-	VPMOVZXBQ  16(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(AX)(BX*8)
-	VPMOVZXBQ  24(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vectors4
-
-vectorsDone5:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXBQ  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*8)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        vector6
-
-vectorDone7:
-	ADDQ  $0x08, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ       $-1, SI
-	BZHIQ      DX, SI, SI
-	KMOVQ      SI, K1
-	VMOVDQU8.Z (CX)(BX*1), K1, X3
-	VPMOVZXBQ  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
-	VPSUBQ     Z2, Z0, Z0
-	VMOVDQU64  Z0, K1, (AX)(BX*8)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack16To8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·unpack16To8AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x20
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU16.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBW      Z2, Z0, Z0
-	VPMOVWB     Z0, Y0
-	VMOVDQU8    Y0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	SUBQ $0x00000080, DX
-	JB   vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU64  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VPMOVWB    Z3, Y3
-	VMOVDQU    Y3, (AX)(BX*1)
-	VMOVDQU64  64(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VPMOVWB    Z3, Y3
-	VMOVDQU    Y3, 32(AX)(BX*1)
-	VMOVDQU64  128(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VPMOVWB    Z3, Y3
-	VMOVDQU    Y3, 64(AX)(BX*1)
-	VMOVDQU64  192(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VPMOVWB    Z3, Y3
-	VMOVDQU    Y3, 96(AX)(BX*1)
-	ADDQ       $0x00000080, BX
-	SUBQ       $0x00000080, DX
-	JAE        vectors1
-
-vectorsDone2:
-	ADDQ $0x00000080, DX
-	SUBQ $0x20, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU64  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VPMOVWB    Z3, Y3
-	VMOVDQU    Y3, (AX)(BX*1)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vector3
-
-vectorDone4:
-	ADDQ  $0x20, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU16.Z (CX)(BX*2), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBW      Z2, Z0, Z0
-	VPMOVWB     Z0, Y0
-	VMOVDQU8    Y0, K1, (AX)(BX*1)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack16To32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·unpack16To32AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x10
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU16.Z (CX), K1, Y3
-	VPMOVZXWD   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
-	VPSUBD      Z2, Z0, Z0
-	VMOVDQU32   Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	CMPQ DX, $0x00000100
-	JB   cached
-
-	// The lanes before the first that is aligned.
-	MOVQ        AX, SI
-	NEGQ        SI
-	ANDQ        $0x3f, SI
-	SHRQ        $0x02, SI
-	JZ          aligned
-	MOVQ        $-1, DI
-	BZHIQ       SI, DI, DI
-	KMOVQ       DI, K1
-	VMOVDQU16.Z (CX), K1, Y3
-	VPMOVZXWD   Y3, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGD  $0x6a, Z2, Z1, Z3
-	VPSUBD      Z2, Z3, Z3
-	VMOVDQU32   Z3, K1, (AX)
-	ADDQ        SI, BX
-	SUBQ        SI, DX
-
-aligned:
-	MOVB  stream+48(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x40, DX
-	JB    streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXWD  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (AX)(BX*4)
-	VPMOVZXWD  32(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(AX)(BX*4)
-	VPMOVZXWD  64(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(AX)(BX*4)
-	VPMOVZXWD  96(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(AX)(BX*4)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        stream2
-
-streamDone3:
-	ADDQ $0x40, DX
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x40, DX
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXWD  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*4)
-	VPMOVZXWD  32(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(AX)(BX*4)
-	VPMOVZXWD  64(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(AX)(BX*4)
-	VPMOVZXWD  96(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(AX)(BX*4)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        vectors4
-
-vectorsDone5:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXWD  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*4)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, DX
-	JAE        vector6
-
-vectorDone7:
-	ADDQ  $0x10, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU16.Z (CX)(BX*2), K1, Y3
-	VPMOVZXWD   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
-	VPSUBD      Z2, Z0, Z0
-	VMOVDQU32   Z0, K1, (AX)(BX*4)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack16To64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·unpack16To64AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU16.Z (CX), K1, X3
-	VPMOVZXWQ   X3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	CMPQ DX, $0x00000080
-	JB   cached
-
-	// The lanes before the first that is aligned.
-	MOVQ        AX, SI
-	NEGQ        SI
-	ANDQ        $0x3f, SI
-	SHRQ        $0x03, SI
-	JZ          aligned
-	MOVQ        $-1, DI
-	BZHIQ       SI, DI, DI
-	KMOVQ       DI, K1
-	VMOVDQU16.Z (CX), K1, X3
-	VPMOVZXWQ   X3, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
-	VPSUBQ      Z2, Z3, Z3
-	VMOVDQU64   Z3, K1, (AX)
-	ADDQ        SI, BX
-	SUBQ        SI, DX
-
-aligned:
-	MOVB  stream+48(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x20, DX
-	JB    streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXWQ  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (AX)(BX*8)
-	VPMOVZXWQ  16(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(AX)(BX*8)
-	VPMOVZXWQ  32(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(AX)(BX*8)
-	VPMOVZXWQ  48(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        stream2
-
-streamDone3:
-	ADDQ $0x20, DX
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x20, DX
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXWQ  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*8)
-	VPMOVZXWQ  16(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(AX)(BX*8)
-	VPMOVZXWQ  32(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(AX)(BX*8)
-	VPMOVZXWQ  48(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vectors4
-
-vectorsDone5:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXWQ  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*8)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        vector6
-
-vectorDone7:
-	ADDQ  $0x08, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU16.Z (CX)(BX*2), K1, X3
-	VPMOVZXWQ   X3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (AX)(BX*8)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack32To8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·unpack32To8AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x10
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU32.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
-	VPSUBD      Z2, Z0, Z0
-	VPMOVDB     Z0, X0
-	VMOVDQU8    X0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	SUBQ $0x40, DX
-	JB   vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDB    Z3, X3
-	VMOVDQU    X3, (AX)(BX*1)
-	VMOVDQU64  64(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDB    Z3, X3
-	VMOVDQU    X3, 16(AX)(BX*1)
-	VMOVDQU64  128(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDB    Z3, X3
-	VMOVDQU    X3, 32(AX)(BX*1)
-	VMOVDQU64  192(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDB    Z3, X3
-	VMOVDQU    X3, 48(AX)(BX*1)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        vectors1
-
-vectorsDone2:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDB    Z3, X3
-	VMOVDQU    X3, (AX)(BX*1)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, DX
-	JAE        vector3
-
-vectorDone4:
-	ADDQ  $0x10, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU32.Z (CX)(BX*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
-	VPSUBD      Z2, Z0, Z0
-	VPMOVDB     Z0, X0
-	VMOVDQU8    X0, K1, (AX)(BX*1)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack32To16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·unpack32To16AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x10
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU32.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
-	VPSUBD      Z2, Z0, Z0
-	VPMOVDW     Z0, Y0
-	VMOVDQU16   Y0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	SUBQ $0x40, DX
-	JB   vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDW    Z3, Y3
-	VMOVDQU    Y3, (AX)(BX*2)
-	VMOVDQU64  64(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDW    Z3, Y3
-	VMOVDQU    Y3, 32(AX)(BX*2)
-	VMOVDQU64  128(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDW    Z3, Y3
-	VMOVDQU    Y3, 64(AX)(BX*2)
-	VMOVDQU64  192(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDW    Z3, Y3
-	VMOVDQU    Y3, 96(AX)(BX*2)
-	ADDQ       $0x40, BX
-	SUBQ       $0x40, DX
-	JAE        vectors1
-
-vectorsDone2:
-	ADDQ $0x40, DX
-	SUBQ $0x10, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDW    Z3, Y3
-	VMOVDQU    Y3, (AX)(BX*2)
-	ADDQ       $0x10, BX
-	SUBQ       $0x10, DX
-	JAE        vector3
-
-vectorDone4:
-	ADDQ  $0x10, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU32.Z (CX)(BX*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
-	VPSUBD      Z2, Z0, Z0
-	VPMOVDW     Z0, Y0
-	VMOVDQU16   Y0, K1, (AX)(BX*2)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack32To64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
-TEXT ·unpack32To64AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU32.Z (CX), K1, Y3
-	VPMOVZXDQ   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	CMPQ DX, $0x00000080
-	JB   cached
-
-	// The lanes before the first that is aligned.
-	MOVQ        AX, SI
-	NEGQ        SI
-	ANDQ        $0x3f, SI
-	SHRQ        $0x03, SI
-	JZ          aligned
-	MOVQ        $-1, DI
-	BZHIQ       SI, DI, DI
-	KMOVQ       DI, K1
-	VMOVDQU32.Z (CX), K1, Y3
-	VPMOVZXDQ   Y3, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
-	VPSUBQ      Z2, Z3, Z3
-	VMOVDQU64   Z3, K1, (AX)
-	ADDQ        SI, BX
-	SUBQ        SI, DX
-
-aligned:
-	MOVB  stream+48(FP), SI
-	TESTB SI, SI
-	JZ    cached1
-	SUBQ  $0x20, DX
-	JB    streamDone3
-
-	// 4 vectors a turn, stored past the cache.
-stream2:
-	VPMOVZXDQ  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (AX)(BX*8)
-	VPMOVZXDQ  32(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(AX)(BX*8)
-	VPMOVZXDQ  64(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(AX)(BX*8)
-	VPMOVZXDQ  96(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        stream2
-
-streamDone3:
-	ADDQ $0x20, DX
-	SFENCE
-
-cached1:
-cached:
-	SUBQ $0x20, DX
-	JB   vectorsDone5
-
-	// 4 vectors a turn.
-vectors4:
-	VPMOVZXDQ  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*8)
-	VPMOVZXDQ  32(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(AX)(BX*8)
-	VPMOVZXDQ  64(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(AX)(BX*8)
-	VPMOVZXDQ  96(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(AX)(BX*8)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vectors4
-
-vectorsDone5:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone7
-
-	// One vector a turn.
-vector6:
-	VPMOVZXDQ  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (AX)(BX*8)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        vector6
-
-vectorDone7:
-	ADDQ  $0x08, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU32.Z (CX)(BX*4), K1, Y3
-	VPMOVZXDQ   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (AX)(BX*8)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack64To8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·unpack64To8AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU64.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VPMOVQB     Z0, X0
-	VMOVDQU8    X0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	SUBQ $0x20, DX
-	JB   vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, (AX)(BX*1)
-	VMOVDQU64  64(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, 8(AX)(BX*1)
-	VMOVDQU64  128(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, 16(AX)(BX*1)
-	VMOVDQU64  192(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, 24(AX)(BX*1)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vectors1
-
-vectorsDone2:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, (AX)(BX*1)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        vector3
-
-vectorDone4:
-	ADDQ  $0x08, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU64.Z (CX)(BX*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VPMOVQB     Z0, X0
-	VMOVDQU8    X0, K1, (AX)(BX*1)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack64To16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·unpack64To16AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU64.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VPMOVQW     Z0, X0
-	VMOVDQU16   X0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	SUBQ $0x20, DX
-	JB   vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, (AX)(BX*2)
-	VMOVDQU64  64(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, 16(AX)(BX*2)
-	VMOVDQU64  128(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, 32(AX)(BX*2)
-	VMOVDQU64  192(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, 48(AX)(BX*2)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vectors1
-
-vectorsDone2:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, (AX)(BX*2)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        vector3
-
-vectorDone4:
-	ADDQ  $0x08, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU64.Z (CX)(BX*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VPMOVQW     Z0, X0
-	VMOVDQU16   X0, K1, (AX)(BX*2)
-
-return:
-	VZEROUPPER
-	RET
-
-// func unpack64To32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2
-TEXT ·unpack64To32AVX512(SB), NOSPLIT, $0-49
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
-	VPBROADCASTQ mask+32(FP), Z1
-	VPBROADCASTQ sign+40(FP), Z2
-	MOVQ         n+16(FP), DX
-	CMPQ         DX, $0x08
-	JA           long
-
-	// No more than one vector.
-	MOVQ        $-1, BX
-	BZHIQ       DX, BX, BX
-	KMOVQ       BX, K1
-	VMOVDQU64.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VPMOVQD     Z0, Y0
-	VMOVDQU32   Y0, K1, (AX)
-	VZEROUPPER
-	RET
-
-long:
-	XORL BX, BX
-	SUBQ $0x20, DX
-	JB   vectorsDone2
-
-	// 4 vectors a turn.
-vectors1:
-	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, (AX)(BX*4)
-	VMOVDQU64  64(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, 32(AX)(BX*4)
-	VMOVDQU64  128(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, 64(AX)(BX*4)
-	VMOVDQU64  192(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, 96(AX)(BX*4)
-	ADDQ       $0x20, BX
-	SUBQ       $0x20, DX
-	JAE        vectors1
-
-vectorsDone2:
-	ADDQ $0x20, DX
-	SUBQ $0x08, DX
-	JB   vectorDone4
-
-	// One vector a turn.
-vector3:
-	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, (AX)(BX*4)
-	ADDQ       $0x08, BX
-	SUBQ       $0x08, DX
-	JAE        vector3
-
-vectorDone4:
-	ADDQ  $0x08, DX
-	TESTQ DX, DX
-	JZ    return
-
-	// The lanes after the last vector.
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVQ       SI, K1
-	VMOVDQU64.Z (CX)(BX*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
-	VPSUBQ      Z2, Z0, Z0
-	VPMOVQD     Z0, Y0
-	VMOVDQU32   Y0, K1, (AX)(BX*4)
-
-return:
+end3:
 	VZEROUPPER
 	RET
 
@@ -15510,14 +11778,14 @@ TEXT ·extractMasked8AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	TESTQ        BX, BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	NEGQ         BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X1
@@ -15710,14 +11978,14 @@ TEXT ·extractMasked16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	TESTQ        BX, BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	NEGQ         BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X1
@@ -15904,14 +12172,14 @@ TEXT ·extractMasked32AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	TESTQ        BX, BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	NEGQ         BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X1
@@ -16069,14 +12337,14 @@ TEXT ·extractMasked64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	TESTQ        BX, BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X0
 	VPBROADCASTQ X0, Y0
-	XORL         SI, SI
 	MOVQ         shift+32(FP), BX
+	XORL         SI, SI
 	NEGQ         BX
 	CMOVQLT      SI, BX
 	VMOVQ        BX, X1
@@ -20070,12 +16338,12 @@ TEXT ·extractWarpSigned64AVX512(SB), NOSPLIT, $0-36
 	VZEROUPPER
 	RET
 
-// func pack8AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
-// Requires: AVX, AVX2, CMOV
+// func pack8AVX2(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2
 TEXT ·pack8AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	MOVQ  SI, DI
@@ -20085,218 +16353,239 @@ TEXT ·pack8AVX2(SB), NOSPLIT, $0-72
 
 	// The last vector.
 	LEAQ         -32(SI), R8
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTB X0, Y0
+	VMOVDQA      Y0, Y0
 	TESTQ        CX, CX
-	JZ           zero1
-	VPBROADCASTQ keep+56(FP), Y0
-	VMOVDQU      (CX)(R8*1), Y1
-	VPAND        Y0, Y1, Y0
-	VPBROADCASTQ value+64(FP), Y1
-	VPOR         Y1, Y0, Y0
-	JMP          start2
+	JZ           start1
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	MOVQ         size+48(FP), SI
+	VMOVDQU      (CX)(R8*1), Y2
+	VPAND        Y1, Y2, Y2
+	VPOR         Y2, Y0, Y0
 
-zero1:
-	VPBROADCASTQ value+64(FP), Y0
-
-start2:
+start1:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part4Last
+	JZ    field3Last
 
-	// One part a turn, by its kind.
-part4:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x00
-	JNE          part4Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VMOVDQU      (R11)(R8*1), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not0:
-	CMPQ         R10, $0x04
-	JNE          part4Not4
+	// One field a turn, by its kind.
+field3:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added4
+	CMPQ         R11, $0x04
+	JB           less5
 	VPXOR        Y1, Y1, Y1
-	VPBROADCASTQ 16(SI), Y2
-	VPCMPGTB     (R11)(R8*1), Y1, Y1
+	VPBROADCASTB 16(SI), Y2
+	VPCMPGTB     (R10)(R8*1), Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added4
 
-part4Not4:
-part4Added:
+less5:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right6
+	VPBROADCASTB 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        (R10)(R8*1), Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added4
+
+right6:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTB 16(SI), Y2
+	VMOVDQU      (R10)(R8*1), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+
+added4:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part4
+	JNZ  field3
 
-part4Last:
+field3Last:
 whole:
 	SUBQ $0x00000100, DI
-	JB   tileDone6
+	JB   tileDone8
 
 	// Vectors at a time: 8.
-tile5:
+tile7:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X8
+	VPBROADCASTB X8, Y8
+	VMOVDQA      Y8, Y1
+	VMOVDQA      Y8, Y2
+	VMOVDQA      Y8, Y3
+	VMOVDQA      Y8, Y4
+	VMOVDQA      Y8, Y5
+	VMOVDQA      Y8, Y6
+	VMOVDQA      Y8, Y7
+	VMOVDQA      Y8, Y8
 	TESTQ        CX, CX
-	JZ           zero7
-	VPBROADCASTQ keep+56(FP), Y8
-	VMOVDQU      (CX)(BX*1), Y1
-	VPAND        Y8, Y1, Y1
-	VMOVDQU      32(CX)(BX*1), Y2
-	VPAND        Y8, Y2, Y2
-	VMOVDQU      64(CX)(BX*1), Y3
-	VPAND        Y8, Y3, Y3
-	VMOVDQU      96(CX)(BX*1), Y4
-	VPAND        Y8, Y4, Y4
-	VMOVDQU      128(CX)(BX*1), Y5
-	VPAND        Y8, Y5, Y5
-	VMOVDQU      160(CX)(BX*1), Y6
-	VPAND        Y8, Y6, Y6
-	VMOVDQU      192(CX)(BX*1), Y7
-	VPAND        Y8, Y7, Y7
-	VMOVDQU      224(CX)(BX*1), Y9
-	VPAND        Y8, Y9, Y8
-	VPBROADCASTQ value+64(FP), Y9
-	VPOR         Y9, Y1, Y1
-	VPOR         Y9, Y2, Y2
-	VPOR         Y9, Y3, Y3
-	VPOR         Y9, Y4, Y4
-	VPOR         Y9, Y5, Y5
-	VPOR         Y9, Y6, Y6
-	VPOR         Y9, Y7, Y7
-	VPOR         Y9, Y8, Y8
-	JMP          start8
+	JZ           start9
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X9
+	VPBROADCASTB X9, Y9
+	MOVQ         size+48(FP), SI
+	VMOVDQU      (CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VMOVDQU      32(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VMOVDQU      64(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VMOVDQU      96(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VMOVDQU      128(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VMOVDQU      160(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VMOVDQU      192(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VMOVDQU      224(CX)(BX*1), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y8, Y8
 
-zero7:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-	VPBROADCASTQ value+64(FP), Y5
-	VPBROADCASTQ value+64(FP), Y6
-	VPBROADCASTQ value+64(FP), Y7
-	VPBROADCASTQ value+64(FP), Y8
-
-start8:
+start9:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part10Last
+	JZ    field11Last
 
-	// One part a turn, by its kind.
-part10:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x00
-	JNE          part10Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VMOVDQU      (R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VMOVDQU      32(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VMOVDQU      64(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VMOVDQU      96(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VMOVDQU      128(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VMOVDQU      160(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VMOVDQU      192(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VMOVDQU      224(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not0:
-	CMPQ         R10, $0x04
-	JNE          part10Not4
+	// One field a turn, by its kind.
+field11:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added12
+	CMPQ         R11, $0x04
+	JB           less13
 	VPXOR        Y9, Y9, Y9
-	VPBROADCASTQ 16(SI), Y10
-	VPCMPGTB     (R11)(BX*1), Y9, Y11
+	VPBROADCASTB 16(SI), Y10
+	VPCMPGTB     (R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPCMPGTB     32(R11)(BX*1), Y9, Y11
+	VPCMPGTB     32(R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPCMPGTB     64(R11)(BX*1), Y9, Y11
+	VPCMPGTB     64(R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPCMPGTB     96(R11)(BX*1), Y9, Y11
+	VPCMPGTB     96(R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPCMPGTB     128(R11)(BX*1), Y9, Y11
+	VPCMPGTB     128(R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPCMPGTB     160(R11)(BX*1), Y9, Y11
+	VPCMPGTB     160(R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPCMPGTB     192(R11)(BX*1), Y9, Y11
+	VPCMPGTB     192(R10)(BX*1), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPCMPGTB     224(R11)(BX*1), Y9, Y9
+	VPCMPGTB     224(R10)(BX*1), Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added12
 
-part10Not4:
-part10Added:
+less13:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right14
+	VPBROADCASTB 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        (R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPAND        32(R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPAND        64(R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPAND        96(R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPAND        128(R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPAND        160(R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPAND        192(R10)(BX*1), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPAND        224(R10)(BX*1), Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added12
+
+right14:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTB 16(SI), Y10
+	VMOVDQU      (R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VMOVDQU      32(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VMOVDQU      64(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VMOVDQU      96(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VMOVDQU      128(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VMOVDQU      160(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VMOVDQU      192(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VMOVDQU      224(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+
+added12:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part10
+	JNZ  field11
 
-part10Last:
+field11Last:
+	MOVQ    size+48(FP), SI
 	VMOVDQU Y1, (AX)(BX*1)
 	VMOVDQU Y2, 32(AX)(BX*1)
 	VMOVDQU Y3, 64(AX)(BX*1)
@@ -20307,209 +16596,224 @@ part10Last:
 	VMOVDQU Y8, 224(AX)(BX*1)
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000100, DI
-	JAE     tile5
+	JAE     tile7
 
-tileDone6:
+tileDone8:
 	ADDQ $0x00000100, DI
 	SUBQ $0x00000080, DI
-	JB   tileDone14
+	JB   tileDone18
 
 	// Vectors at a time: 4.
-tile13:
+tile17:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X4
+	VPBROADCASTB X4, Y4
+	VMOVDQA      Y4, Y1
+	VMOVDQA      Y4, Y2
+	VMOVDQA      Y4, Y3
+	VMOVDQA      Y4, Y4
 	TESTQ        CX, CX
-	JZ           zero15
-	VPBROADCASTQ keep+56(FP), Y4
-	VMOVDQU      (CX)(BX*1), Y1
-	VPAND        Y4, Y1, Y1
-	VMOVDQU      32(CX)(BX*1), Y2
-	VPAND        Y4, Y2, Y2
-	VMOVDQU      64(CX)(BX*1), Y3
-	VPAND        Y4, Y3, Y3
-	VMOVDQU      96(CX)(BX*1), Y5
-	VPAND        Y4, Y5, Y4
-	VPBROADCASTQ value+64(FP), Y5
-	VPOR         Y5, Y1, Y1
-	VPOR         Y5, Y2, Y2
-	VPOR         Y5, Y3, Y3
-	VPOR         Y5, Y4, Y4
-	JMP          start16
+	JZ           start19
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X5
+	VPBROADCASTB X5, Y5
+	MOVQ         size+48(FP), SI
+	VMOVDQU      (CX)(BX*1), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y1, Y1
+	VMOVDQU      32(CX)(BX*1), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VMOVDQU      64(CX)(BX*1), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VMOVDQU      96(CX)(BX*1), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y4, Y4
 
-zero15:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-
-start16:
+start19:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part18Last
+	JZ    field21Last
 
-	// One part a turn, by its kind.
-part18:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x00
-	JNE          part18Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VMOVDQU      (R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VMOVDQU      32(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VMOVDQU      64(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VMOVDQU      96(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not0:
-	CMPQ         R10, $0x04
-	JNE          part18Not4
+	// One field a turn, by its kind.
+field21:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added22
+	CMPQ         R11, $0x04
+	JB           less23
 	VPXOR        Y5, Y5, Y5
-	VPBROADCASTQ 16(SI), Y6
-	VPCMPGTB     (R11)(BX*1), Y5, Y7
+	VPBROADCASTB 16(SI), Y6
+	VPCMPGTB     (R10)(BX*1), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPCMPGTB     32(R11)(BX*1), Y5, Y7
+	VPCMPGTB     32(R10)(BX*1), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPCMPGTB     64(R11)(BX*1), Y5, Y7
+	VPCMPGTB     64(R10)(BX*1), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPCMPGTB     96(R11)(BX*1), Y5, Y5
+	VPCMPGTB     96(R10)(BX*1), Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added22
 
-part18Not4:
-part18Added:
+less23:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right24
+	VPBROADCASTB 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        (R10)(BX*1), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPAND        32(R10)(BX*1), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPAND        64(R10)(BX*1), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPAND        96(R10)(BX*1), Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added22
+
+right24:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTB 16(SI), Y6
+	VMOVDQU      (R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VMOVDQU      32(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VMOVDQU      64(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VMOVDQU      96(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+
+added22:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part18
+	JNZ  field21
 
-part18Last:
+field21Last:
+	MOVQ    size+48(FP), SI
 	VMOVDQU Y1, (AX)(BX*1)
 	VMOVDQU Y2, 32(AX)(BX*1)
 	VMOVDQU Y3, 64(AX)(BX*1)
 	VMOVDQU Y4, 96(AX)(BX*1)
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000080, DI
-	JAE     tile13
+	JAE     tile17
 
-tileDone14:
+tileDone18:
 	ADDQ $0x00000080, DI
 	SUBQ $0x20, DI
-	JB   tileDone22
+	JB   tileDone28
 
 	// Vectors at a time: 1.
-tile21:
+tile27:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X1
+	VPBROADCASTB X1, Y1
+	VMOVDQA      Y1, Y1
 	TESTQ        CX, CX
-	JZ           zero23
-	VPBROADCASTQ keep+56(FP), Y1
-	VMOVDQU      (CX)(BX*1), Y2
-	VPAND        Y1, Y2, Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPOR         Y2, Y1, Y1
-	JMP          start24
+	JZ           start29
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X2
+	VPBROADCASTB X2, Y2
+	MOVQ         size+48(FP), SI
+	VMOVDQU      (CX)(BX*1), Y3
+	VPAND        Y2, Y3, Y3
+	VPOR         Y3, Y1, Y1
 
-zero23:
-	VPBROADCASTQ value+64(FP), Y1
-
-start24:
+start29:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part26Last
+	JZ    field31Last
 
-	// One part a turn, by its kind.
-part26:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x00
-	JNE          part26Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VMOVDQU      (R11)(BX*1), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not0:
-	CMPQ         R10, $0x04
-	JNE          part26Not4
+	// One field a turn, by its kind.
+field31:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added32
+	CMPQ         R11, $0x04
+	JB           less33
 	VPXOR        Y2, Y2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPCMPGTB     (R11)(BX*1), Y2, Y2
+	VPBROADCASTB 16(SI), Y3
+	VPCMPGTB     (R10)(BX*1), Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added32
 
-part26Not4:
-part26Added:
+less33:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right34
+	VPBROADCASTB 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        (R10)(BX*1), Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added32
+
+right34:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTB 16(SI), Y3
+	VMOVDQU      (R10)(BX*1), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+
+added32:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part26
+	JNZ  field31
 
-part26Last:
+field31Last:
+	MOVQ    size+48(FP), SI
 	VMOVDQU Y1, (AX)(BX*1)
 	ADDQ    $0x20, BX
 	SUBQ    $0x20, DI
-	JAE     tile21
+	JAE     tile27
 
-tileDone22:
+tileDone28:
 	ADDQ    $0x20, DI
 	TESTQ   DI, DI
 	JZ      done
+	MOVQ    size+48(FP), CX
 	VMOVDQU Y0, (AX)(R8*1)
 
 done:
 	VZEROUPPER
 	RET
 
-// func pack16AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
-// Requires: AVX, AVX2, CMOV
+// func pack16AVX2(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2
 TEXT ·pack16AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	MOVQ  SI, DI
@@ -20519,383 +16823,440 @@ TEXT ·pack16AVX2(SB), NOSPLIT, $0-72
 
 	// The last vector.
 	LEAQ         -16(SI), R8
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTW X0, Y0
+	VMOVDQA      Y0, Y0
 	TESTQ        CX, CX
-	JZ           zero1
-	VPBROADCASTQ keep+56(FP), Y0
-	CMPQ         size+48(FP), $0x02
-	JNE          sized3Not2
-	VMOVDQU      (CX)(R8*2), Y1
-	VPAND        Y0, Y1, Y0
-	JMP          sized3
+	JZ           start1
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X1
+	VPBROADCASTW X1, Y1
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less3
+	VMOVDQU      (CX)(R8*2), Y2
+	VPAND        Y1, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	JMP          sized2
 
-sized3Not2:
-	VPMOVZXBW (CX)(R8*1), Y1
-	VPAND     Y0, Y1, Y0
+less3:
+	VPMOVZXBW (CX)(R8*1), Y2
+	VPAND     Y1, Y2, Y2
+	VPOR      Y2, Y0, Y0
 
-sized3:
-	VPBROADCASTQ value+64(FP), Y1
-	VPOR         Y1, Y0, Y0
-	JMP          start2
-
-zero1:
-	VPBROADCASTQ value+64(FP), Y0
-
-start2:
+sized2:
+start1:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part4Last
+	JZ    field4Last
 
-	// One part a turn, by its kind.
-part4:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x01
-	JNE          part4Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VMOVDQU      (R11)(R8*2), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not1:
-	CMPQ         R10, $0x00
-	JNE          part4Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVZXBW    (R11)(R8*1), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not0:
-	CMPQ         R10, $0x05
-	JNE          part4Not5
+	// One field a turn, by its kind.
+field4:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added5
+	CMPQ         R11, $0x04
+	JB           less6
+	CMPQ         R11, $0x05
+	JB           less7
 	VPXOR        Y1, Y1, Y1
-	VPBROADCASTQ 16(SI), Y2
-	VPCMPGTW     (R11)(R8*2), Y1, Y1
+	VPBROADCASTW 16(SI), Y2
+	VPCMPGTW     (R10)(R8*2), Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added5
 
-part4Not5:
-	CMPQ         R10, $0x04
-	JNE          part4Not4
+less7:
 	VPXOR        Y1, Y1, Y1
-	VPBROADCASTQ 16(SI), Y2
-	VPMOVSXBW    (R11)(R8*1), Y3
+	VPBROADCASTW 16(SI), Y2
+	VPMOVSXBW    (R10)(R8*1), Y3
 	VPCMPGTW     Y3, Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added5
 
-part4Not4:
-part4Added:
+less6:
+	CMPQ         R11, $0x01
+	JB           less8
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right9
+	VPBROADCASTW 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        (R10)(R8*2), Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added5
+
+right9:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTW 16(SI), Y2
+	VMOVDQU      (R10)(R8*2), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added5
+
+less8:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right10
+	VPBROADCASTW 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPMOVZXBW    (R10)(R8*1), Y3
+	VPAND        Y3, Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added5
+
+right10:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTW 16(SI), Y2
+	VPMOVZXBW    (R10)(R8*1), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+
+added5:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part4
+	JNZ  field4
 
-part4Last:
+field4Last:
 whole:
 	SUBQ $0x00000080, DI
-	JB   tileDone6
+	JB   tileDone12
 
 	// Vectors at a time: 8.
-tile5:
+tile11:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X8
+	VPBROADCASTW X8, Y8
+	VMOVDQA      Y8, Y1
+	VMOVDQA      Y8, Y2
+	VMOVDQA      Y8, Y3
+	VMOVDQA      Y8, Y4
+	VMOVDQA      Y8, Y5
+	VMOVDQA      Y8, Y6
+	VMOVDQA      Y8, Y7
+	VMOVDQA      Y8, Y8
 	TESTQ        CX, CX
-	JZ           zero7
-	VPBROADCASTQ keep+56(FP), Y8
-	CMPQ         size+48(FP), $0x02
-	JNE          sized9Not2
-	VMOVDQU      (CX)(BX*2), Y1
-	VPAND        Y8, Y1, Y1
-	VMOVDQU      32(CX)(BX*2), Y2
-	VPAND        Y8, Y2, Y2
-	VMOVDQU      64(CX)(BX*2), Y3
-	VPAND        Y8, Y3, Y3
-	VMOVDQU      96(CX)(BX*2), Y4
-	VPAND        Y8, Y4, Y4
-	VMOVDQU      128(CX)(BX*2), Y5
-	VPAND        Y8, Y5, Y5
-	VMOVDQU      160(CX)(BX*2), Y6
-	VPAND        Y8, Y6, Y6
-	VMOVDQU      192(CX)(BX*2), Y7
-	VPAND        Y8, Y7, Y7
-	VMOVDQU      224(CX)(BX*2), Y9
-	VPAND        Y8, Y9, Y8
-	JMP          sized9
+	JZ           start13
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X9
+	VPBROADCASTW X9, Y9
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less15
+	VMOVDQU      (CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VMOVDQU      32(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VMOVDQU      64(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VMOVDQU      96(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VMOVDQU      128(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VMOVDQU      160(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VMOVDQU      192(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VMOVDQU      224(CX)(BX*2), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y8, Y8
+	JMP          sized14
 
-sized9Not2:
-	VPMOVZXBW (CX)(BX*1), Y1
-	VPAND     Y8, Y1, Y1
-	VPMOVZXBW 16(CX)(BX*1), Y2
-	VPAND     Y8, Y2, Y2
-	VPMOVZXBW 32(CX)(BX*1), Y3
-	VPAND     Y8, Y3, Y3
-	VPMOVZXBW 48(CX)(BX*1), Y4
-	VPAND     Y8, Y4, Y4
-	VPMOVZXBW 64(CX)(BX*1), Y5
-	VPAND     Y8, Y5, Y5
-	VPMOVZXBW 80(CX)(BX*1), Y6
-	VPAND     Y8, Y6, Y6
-	VPMOVZXBW 96(CX)(BX*1), Y7
-	VPAND     Y8, Y7, Y7
-	VPMOVZXBW 112(CX)(BX*1), Y9
-	VPAND     Y8, Y9, Y8
+less15:
+	VPMOVZXBW (CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y1, Y1
+	VPMOVZXBW 16(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y2, Y2
+	VPMOVZXBW 32(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y3, Y3
+	VPMOVZXBW 48(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y4, Y4
+	VPMOVZXBW 64(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VPMOVZXBW 80(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y6, Y6
+	VPMOVZXBW 96(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y7, Y7
+	VPMOVZXBW 112(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y8, Y8
 
-sized9:
-	VPBROADCASTQ value+64(FP), Y9
-	VPOR         Y9, Y1, Y1
-	VPOR         Y9, Y2, Y2
-	VPOR         Y9, Y3, Y3
-	VPOR         Y9, Y4, Y4
-	VPOR         Y9, Y5, Y5
-	VPOR         Y9, Y6, Y6
-	VPOR         Y9, Y7, Y7
-	VPOR         Y9, Y8, Y8
-	JMP          start8
-
-zero7:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-	VPBROADCASTQ value+64(FP), Y5
-	VPBROADCASTQ value+64(FP), Y6
-	VPBROADCASTQ value+64(FP), Y7
-	VPBROADCASTQ value+64(FP), Y8
-
-start8:
+sized14:
+start13:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part10Last
+	JZ    field16Last
 
-	// One part a turn, by its kind.
-part10:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x01
-	JNE          part10Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VMOVDQU      (R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VMOVDQU      32(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VMOVDQU      64(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VMOVDQU      96(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VMOVDQU      128(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VMOVDQU      160(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VMOVDQU      192(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VMOVDQU      224(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not1:
-	CMPQ         R10, $0x00
-	JNE          part10Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VPMOVZXBW    (R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VPMOVZXBW    16(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VPMOVZXBW    32(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VPMOVZXBW    48(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VPMOVZXBW    64(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VPMOVZXBW    80(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VPMOVZXBW    96(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VPMOVZXBW    112(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not0:
-	CMPQ         R10, $0x05
-	JNE          part10Not5
+	// One field a turn, by its kind.
+field16:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added17
+	CMPQ         R11, $0x04
+	JB           less18
+	CMPQ         R11, $0x05
+	JB           less19
 	VPXOR        Y9, Y9, Y9
-	VPBROADCASTQ 16(SI), Y10
-	VPCMPGTW     (R11)(BX*2), Y9, Y11
+	VPBROADCASTW 16(SI), Y10
+	VPCMPGTW     (R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPCMPGTW     32(R11)(BX*2), Y9, Y11
+	VPCMPGTW     32(R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPCMPGTW     64(R11)(BX*2), Y9, Y11
+	VPCMPGTW     64(R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPCMPGTW     96(R11)(BX*2), Y9, Y11
+	VPCMPGTW     96(R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPCMPGTW     128(R11)(BX*2), Y9, Y11
+	VPCMPGTW     128(R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPCMPGTW     160(R11)(BX*2), Y9, Y11
+	VPCMPGTW     160(R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPCMPGTW     192(R11)(BX*2), Y9, Y11
+	VPCMPGTW     192(R10)(BX*2), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPCMPGTW     224(R11)(BX*2), Y9, Y9
+	VPCMPGTW     224(R10)(BX*2), Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added17
 
-part10Not5:
-	CMPQ         R10, $0x04
-	JNE          part10Not4
+less19:
 	VPXOR        Y9, Y9, Y9
-	VPBROADCASTQ 16(SI), Y10
-	VPMOVSXBW    (R11)(BX*1), Y11
+	VPBROADCASTW 16(SI), Y10
+	VPMOVSXBW    (R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPMOVSXBW    16(R11)(BX*1), Y11
+	VPMOVSXBW    16(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPMOVSXBW    32(R11)(BX*1), Y11
+	VPMOVSXBW    32(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPMOVSXBW    48(R11)(BX*1), Y11
+	VPMOVSXBW    48(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPMOVSXBW    64(R11)(BX*1), Y11
+	VPMOVSXBW    64(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPMOVSXBW    80(R11)(BX*1), Y11
+	VPMOVSXBW    80(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPMOVSXBW    96(R11)(BX*1), Y11
+	VPMOVSXBW    96(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPMOVSXBW    112(R11)(BX*1), Y11
+	VPMOVSXBW    112(R10)(BX*1), Y11
 	VPCMPGTW     Y11, Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added17
 
-part10Not4:
-part10Added:
+less18:
+	CMPQ         R11, $0x01
+	JB           less20
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right21
+	VPBROADCASTW 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        (R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPAND        32(R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPAND        64(R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPAND        96(R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPAND        128(R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPAND        160(R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPAND        192(R10)(BX*2), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPAND        224(R10)(BX*2), Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added17
+
+right21:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTW 16(SI), Y10
+	VMOVDQU      (R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VMOVDQU      32(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VMOVDQU      64(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VMOVDQU      96(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VMOVDQU      128(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VMOVDQU      160(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VMOVDQU      192(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VMOVDQU      224(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added17
+
+less20:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right22
+	VPBROADCASTW 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPMOVZXBW    (R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXBW    16(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXBW    32(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXBW    48(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXBW    64(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXBW    80(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXBW    96(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXBW    112(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added17
+
+right22:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTW 16(SI), Y10
+	VPMOVZXBW    (R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXBW    16(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXBW    32(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXBW    48(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXBW    64(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXBW    80(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXBW    96(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXBW    112(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+
+added17:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part10
+	JNZ  field16
 
-part10Last:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized12Not2
+field16Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x02
+	JB      less25
 	VMOVDQU Y1, (AX)(BX*2)
 	VMOVDQU Y2, 32(AX)(BX*2)
 	VMOVDQU Y3, 64(AX)(BX*2)
@@ -20904,9 +17265,9 @@ part10Last:
 	VMOVDQU Y6, 160(AX)(BX*2)
 	VMOVDQU Y7, 192(AX)(BX*2)
 	VMOVDQU Y8, 224(AX)(BX*2)
-	JMP     sized12
+	JMP     sized24
 
-sized12Not2:
+less25:
 	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X9
 	VPOR         X9, X1, X1
@@ -20940,200 +17301,226 @@ sized12Not2:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 112(AX)(BX*1)
 
-sized12:
+sized24:
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000080, DI
-	JAE  tile5
+	JAE  tile11
 
-tileDone6:
+tileDone12:
 	ADDQ $0x00000080, DI
 	SUBQ $0x40, DI
-	JB   tileDone14
+	JB   tileDone27
 
 	// Vectors at a time: 4.
-tile13:
+tile26:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X4
+	VPBROADCASTW X4, Y4
+	VMOVDQA      Y4, Y1
+	VMOVDQA      Y4, Y2
+	VMOVDQA      Y4, Y3
+	VMOVDQA      Y4, Y4
 	TESTQ        CX, CX
-	JZ           zero15
-	VPBROADCASTQ keep+56(FP), Y4
-	CMPQ         size+48(FP), $0x02
-	JNE          sized17Not2
-	VMOVDQU      (CX)(BX*2), Y1
-	VPAND        Y4, Y1, Y1
-	VMOVDQU      32(CX)(BX*2), Y2
-	VPAND        Y4, Y2, Y2
-	VMOVDQU      64(CX)(BX*2), Y3
-	VPAND        Y4, Y3, Y3
-	VMOVDQU      96(CX)(BX*2), Y5
-	VPAND        Y4, Y5, Y4
-	JMP          sized17
+	JZ           start28
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X5
+	VPBROADCASTW X5, Y5
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less30
+	VMOVDQU      (CX)(BX*2), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y1, Y1
+	VMOVDQU      32(CX)(BX*2), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VMOVDQU      64(CX)(BX*2), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VMOVDQU      96(CX)(BX*2), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y4, Y4
+	JMP          sized29
 
-sized17Not2:
-	VPMOVZXBW (CX)(BX*1), Y1
-	VPAND     Y4, Y1, Y1
-	VPMOVZXBW 16(CX)(BX*1), Y2
-	VPAND     Y4, Y2, Y2
-	VPMOVZXBW 32(CX)(BX*1), Y3
-	VPAND     Y4, Y3, Y3
-	VPMOVZXBW 48(CX)(BX*1), Y5
-	VPAND     Y4, Y5, Y4
+less30:
+	VPMOVZXBW (CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y1, Y1
+	VPMOVZXBW 16(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y2, Y2
+	VPMOVZXBW 32(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y3, Y3
+	VPMOVZXBW 48(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y4, Y4
 
-sized17:
-	VPBROADCASTQ value+64(FP), Y5
-	VPOR         Y5, Y1, Y1
-	VPOR         Y5, Y2, Y2
-	VPOR         Y5, Y3, Y3
-	VPOR         Y5, Y4, Y4
-	JMP          start16
-
-zero15:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-
-start16:
+sized29:
+start28:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part18Last
+	JZ    field31Last
 
-	// One part a turn, by its kind.
-part18:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x01
-	JNE          part18Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VMOVDQU      (R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VMOVDQU      32(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VMOVDQU      64(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VMOVDQU      96(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not1:
-	CMPQ         R10, $0x00
-	JNE          part18Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VPMOVZXBW    (R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VPMOVZXBW    16(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VPMOVZXBW    32(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VPMOVZXBW    48(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not0:
-	CMPQ         R10, $0x05
-	JNE          part18Not5
+	// One field a turn, by its kind.
+field31:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added32
+	CMPQ         R11, $0x04
+	JB           less33
+	CMPQ         R11, $0x05
+	JB           less34
 	VPXOR        Y5, Y5, Y5
-	VPBROADCASTQ 16(SI), Y6
-	VPCMPGTW     (R11)(BX*2), Y5, Y7
+	VPBROADCASTW 16(SI), Y6
+	VPCMPGTW     (R10)(BX*2), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPCMPGTW     32(R11)(BX*2), Y5, Y7
+	VPCMPGTW     32(R10)(BX*2), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPCMPGTW     64(R11)(BX*2), Y5, Y7
+	VPCMPGTW     64(R10)(BX*2), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPCMPGTW     96(R11)(BX*2), Y5, Y5
+	VPCMPGTW     96(R10)(BX*2), Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added32
 
-part18Not5:
-	CMPQ         R10, $0x04
-	JNE          part18Not4
+less34:
 	VPXOR        Y5, Y5, Y5
-	VPBROADCASTQ 16(SI), Y6
-	VPMOVSXBW    (R11)(BX*1), Y7
+	VPBROADCASTW 16(SI), Y6
+	VPMOVSXBW    (R10)(BX*1), Y7
 	VPCMPGTW     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPMOVSXBW    16(R11)(BX*1), Y7
+	VPMOVSXBW    16(R10)(BX*1), Y7
 	VPCMPGTW     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPMOVSXBW    32(R11)(BX*1), Y7
+	VPMOVSXBW    32(R10)(BX*1), Y7
 	VPCMPGTW     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPMOVSXBW    48(R11)(BX*1), Y7
+	VPMOVSXBW    48(R10)(BX*1), Y7
 	VPCMPGTW     Y7, Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added32
 
-part18Not4:
-part18Added:
+less33:
+	CMPQ         R11, $0x01
+	JB           less35
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right36
+	VPBROADCASTW 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        (R10)(BX*2), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPAND        32(R10)(BX*2), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPAND        64(R10)(BX*2), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPAND        96(R10)(BX*2), Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added32
+
+right36:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTW 16(SI), Y6
+	VMOVDQU      (R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VMOVDQU      32(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VMOVDQU      64(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VMOVDQU      96(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added32
+
+less35:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right37
+	VPBROADCASTW 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPMOVZXBW    (R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXBW    16(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXBW    32(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXBW    48(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added32
+
+right37:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTW 16(SI), Y6
+	VPMOVZXBW    (R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXBW    16(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXBW    32(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXBW    48(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+
+added32:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part18
+	JNZ  field31
 
-part18Last:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized20Not2
+field31Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x02
+	JB      less40
 	VMOVDQU Y1, (AX)(BX*2)
 	VMOVDQU Y2, 32(AX)(BX*2)
 	VMOVDQU Y3, 64(AX)(BX*2)
 	VMOVDQU Y4, 96(AX)(BX*2)
-	JMP     sized20
+	JMP     sized39
 
-sized20Not2:
+less40:
 	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X5
 	VPOR         X5, X1, X1
@@ -21151,164 +17538,173 @@ sized20Not2:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 48(AX)(BX*1)
 
-sized20:
+sized39:
 	ADDQ $0x40, BX
 	SUBQ $0x40, DI
-	JAE  tile13
+	JAE  tile26
 
-tileDone14:
+tileDone27:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   tileDone22
+	JB   tileDone42
 
 	// Vectors at a time: 1.
-tile21:
+tile41:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X1
+	VPBROADCASTW X1, Y1
+	VMOVDQA      Y1, Y1
 	TESTQ        CX, CX
-	JZ           zero23
-	VPBROADCASTQ keep+56(FP), Y1
-	CMPQ         size+48(FP), $0x02
-	JNE          sized25Not2
-	VMOVDQU      (CX)(BX*2), Y2
-	VPAND        Y1, Y2, Y1
-	JMP          sized25
+	JZ           start43
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X2
+	VPBROADCASTW X2, Y2
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less45
+	VMOVDQU      (CX)(BX*2), Y3
+	VPAND        Y2, Y3, Y3
+	VPOR         Y3, Y1, Y1
+	JMP          sized44
 
-sized25Not2:
-	VPMOVZXBW (CX)(BX*1), Y2
-	VPAND     Y1, Y2, Y1
+less45:
+	VPMOVZXBW (CX)(BX*1), Y3
+	VPAND     Y2, Y3, Y3
+	VPOR      Y3, Y1, Y1
 
-sized25:
-	VPBROADCASTQ value+64(FP), Y2
-	VPOR         Y2, Y1, Y1
-	JMP          start24
-
-zero23:
-	VPBROADCASTQ value+64(FP), Y1
-
-start24:
+sized44:
+start43:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part26Last
+	JZ    field46Last
 
-	// One part a turn, by its kind.
-part26:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x01
-	JNE          part26Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VMOVDQU      (R11)(BX*2), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not1:
-	CMPQ         R10, $0x00
-	JNE          part26Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VPMOVZXBW    (R11)(BX*1), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not0:
-	CMPQ         R10, $0x05
-	JNE          part26Not5
+	// One field a turn, by its kind.
+field46:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added47
+	CMPQ         R11, $0x04
+	JB           less48
+	CMPQ         R11, $0x05
+	JB           less49
 	VPXOR        Y2, Y2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPCMPGTW     (R11)(BX*2), Y2, Y2
+	VPBROADCASTW 16(SI), Y3
+	VPCMPGTW     (R10)(BX*2), Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added47
 
-part26Not5:
-	CMPQ         R10, $0x04
-	JNE          part26Not4
+less49:
 	VPXOR        Y2, Y2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVSXBW    (R11)(BX*1), Y4
+	VPBROADCASTW 16(SI), Y3
+	VPMOVSXBW    (R10)(BX*1), Y4
 	VPCMPGTW     Y4, Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added47
 
-part26Not4:
-part26Added:
+less48:
+	CMPQ         R11, $0x01
+	JB           less50
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right51
+	VPBROADCASTW 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        (R10)(BX*2), Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added47
+
+right51:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTW 16(SI), Y3
+	VMOVDQU      (R10)(BX*2), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added47
+
+less50:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right52
+	VPBROADCASTW 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPMOVZXBW    (R10)(BX*1), Y4
+	VPAND        Y4, Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added47
+
+right52:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTW 16(SI), Y3
+	VPMOVZXBW    (R10)(BX*1), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+
+added47:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part26
+	JNZ  field46
 
-part26Last:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized28Not2
+field46Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x02
+	JB      less55
 	VMOVDQU Y1, (AX)(BX*2)
-	JMP     sized28
+	JMP     sized54
 
-sized28Not2:
+less55:
 	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, (AX)(BX*1)
 
-sized28:
+sized54:
 	ADDQ $0x10, BX
 	SUBQ $0x10, DI
-	JAE  tile21
+	JAE  tile41
 
-tileDone22:
+tileDone42:
 	ADDQ    $0x10, DI
 	TESTQ   DI, DI
 	JZ      done
-	CMPQ    size+48(FP), $0x02
-	JNE     sized30Not2
+	MOVQ    size+48(FP), CX
+	CMPQ    CX, $0x02
+	JB      less58
 	VMOVDQU Y0, (AX)(R8*2)
-	JMP     sized30
+	JMP     sized57
 
-sized30Not2:
+less58:
 	VPSHUFB      narrow16To8<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
 	VMOVDQU      X0, (AX)(R8*1)
 
-sized30:
+sized57:
 done:
 	VZEROUPPER
 	RET
 
-// func pack32AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
-// Requires: AVX, AVX2, CMOV
+// func pack32AVX2(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2
 TEXT ·pack32AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	MOVQ  SI, DI
@@ -21318,542 +17714,639 @@ TEXT ·pack32AVX2(SB), NOSPLIT, $0-72
 
 	// The last vector.
 	LEAQ         -8(SI), R8
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQA      Y0, Y0
 	TESTQ        CX, CX
-	JZ           zero1
-	VPBROADCASTQ keep+56(FP), Y0
-	CMPQ         size+48(FP), $0x04
-	JNE          sized3Not4
-	VMOVDQU      (CX)(R8*4), Y1
-	VPAND        Y0, Y1, Y0
-	JMP          sized3
+	JZ           start1
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less3
+	CMPQ         SI, $0x04
+	JB           less4
+	VMOVDQU      (CX)(R8*4), Y2
+	VPAND        Y1, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	JMP          sized2
 
-sized3Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized3Not2
-	VPMOVZXWD (CX)(R8*2), Y1
-	VPAND     Y0, Y1, Y0
-	JMP       sized3
+less4:
+	VPMOVZXWD (CX)(R8*2), Y2
+	VPAND     Y1, Y2, Y2
+	VPOR      Y2, Y0, Y0
+	JMP       sized2
 
-sized3Not2:
-	VPMOVZXBD (CX)(R8*1), Y1
-	VPAND     Y0, Y1, Y0
+less3:
+	VPMOVZXBD (CX)(R8*1), Y2
+	VPAND     Y1, Y2, Y2
+	VPOR      Y2, Y0, Y0
 
-sized3:
-	VPBROADCASTQ value+64(FP), Y1
-	VPOR         Y1, Y0, Y0
-	JMP          start2
-
-zero1:
-	VPBROADCASTQ value+64(FP), Y0
-
-start2:
+sized2:
+start1:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part4Last
+	JZ    field5Last
 
-	// One part a turn, by its kind.
-part4:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x02
-	JNE          part4Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VMOVDQU      (R11)(R8*4), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not2:
-	CMPQ         R10, $0x01
-	JNE          part4Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVZXWD    (R11)(R8*2), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not1:
-	CMPQ         R10, $0x00
-	JNE          part4Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVZXBD    (R11)(R8*1), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not0:
-	CMPQ         R10, $0x06
-	JNE          part4Not6
+	// One field a turn, by its kind.
+field5:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added6
+	CMPQ         R11, $0x04
+	JB           less7
+	CMPQ         R11, $0x05
+	JB           less8
+	CMPQ         R11, $0x06
+	JB           less9
 	VPXOR        Y1, Y1, Y1
-	VPBROADCASTQ 16(SI), Y2
-	VPCMPGTD     (R11)(R8*4), Y1, Y1
+	VPBROADCASTD 16(SI), Y2
+	VPCMPGTD     (R10)(R8*4), Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added6
 
-part4Not6:
-	CMPQ         R10, $0x05
-	JNE          part4Not5
+less9:
 	VPXOR        Y1, Y1, Y1
-	VPBROADCASTQ 16(SI), Y2
-	VPMOVSXWD    (R11)(R8*2), Y3
+	VPBROADCASTD 16(SI), Y2
+	VPMOVSXWD    (R10)(R8*2), Y3
 	VPCMPGTD     Y3, Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added6
 
-part4Not5:
-	CMPQ         R10, $0x04
-	JNE          part4Not4
+less8:
 	VPXOR        Y1, Y1, Y1
-	VPBROADCASTQ 16(SI), Y2
-	VPMOVSXBD    (R11)(R8*1), Y3
+	VPBROADCASTD 16(SI), Y2
+	VPMOVSXBD    (R10)(R8*1), Y3
 	VPCMPGTD     Y3, Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added6
 
-part4Not4:
-part4Added:
+less7:
+	CMPQ         R11, $0x01
+	JB           less10
+	CMPQ         R11, $0x02
+	JB           less11
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right12
+	VPBROADCASTD 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        (R10)(R8*4), Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added6
+
+right12:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTD 16(SI), Y2
+	VMOVDQU      (R10)(R8*4), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added6
+
+less11:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right13
+	VPBROADCASTD 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPMOVZXWD    (R10)(R8*2), Y3
+	VPAND        Y3, Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added6
+
+right13:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTD 16(SI), Y2
+	VPMOVZXWD    (R10)(R8*2), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added6
+
+less10:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right14
+	VPBROADCASTD 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPMOVZXBD    (R10)(R8*1), Y3
+	VPAND        Y3, Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added6
+
+right14:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTD 16(SI), Y2
+	VPMOVZXBD    (R10)(R8*1), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+
+added6:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part4
+	JNZ  field5
 
-part4Last:
+field5Last:
 whole:
 	SUBQ $0x40, DI
-	JB   tileDone6
+	JB   tileDone16
 
 	// Vectors at a time: 8.
-tile5:
+tile15:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQA      Y8, Y1
+	VMOVDQA      Y8, Y2
+	VMOVDQA      Y8, Y3
+	VMOVDQA      Y8, Y4
+	VMOVDQA      Y8, Y5
+	VMOVDQA      Y8, Y6
+	VMOVDQA      Y8, Y7
+	VMOVDQA      Y8, Y8
 	TESTQ        CX, CX
-	JZ           zero7
-	VPBROADCASTQ keep+56(FP), Y8
-	CMPQ         size+48(FP), $0x04
-	JNE          sized9Not4
-	VMOVDQU      (CX)(BX*4), Y1
-	VPAND        Y8, Y1, Y1
-	VMOVDQU      32(CX)(BX*4), Y2
-	VPAND        Y8, Y2, Y2
-	VMOVDQU      64(CX)(BX*4), Y3
-	VPAND        Y8, Y3, Y3
-	VMOVDQU      96(CX)(BX*4), Y4
-	VPAND        Y8, Y4, Y4
-	VMOVDQU      128(CX)(BX*4), Y5
-	VPAND        Y8, Y5, Y5
-	VMOVDQU      160(CX)(BX*4), Y6
-	VPAND        Y8, Y6, Y6
-	VMOVDQU      192(CX)(BX*4), Y7
-	VPAND        Y8, Y7, Y7
-	VMOVDQU      224(CX)(BX*4), Y9
-	VPAND        Y8, Y9, Y8
-	JMP          sized9
+	JZ           start17
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X9
+	VPBROADCASTD X9, Y9
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less19
+	CMPQ         SI, $0x04
+	JB           less20
+	VMOVDQU      (CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VMOVDQU      32(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VMOVDQU      64(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VMOVDQU      96(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VMOVDQU      128(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VMOVDQU      160(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VMOVDQU      192(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VMOVDQU      224(CX)(BX*4), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y8, Y8
+	JMP          sized18
 
-sized9Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized9Not2
-	VPMOVZXWD (CX)(BX*2), Y1
-	VPAND     Y8, Y1, Y1
-	VPMOVZXWD 16(CX)(BX*2), Y2
-	VPAND     Y8, Y2, Y2
-	VPMOVZXWD 32(CX)(BX*2), Y3
-	VPAND     Y8, Y3, Y3
-	VPMOVZXWD 48(CX)(BX*2), Y4
-	VPAND     Y8, Y4, Y4
-	VPMOVZXWD 64(CX)(BX*2), Y5
-	VPAND     Y8, Y5, Y5
-	VPMOVZXWD 80(CX)(BX*2), Y6
-	VPAND     Y8, Y6, Y6
-	VPMOVZXWD 96(CX)(BX*2), Y7
-	VPAND     Y8, Y7, Y7
-	VPMOVZXWD 112(CX)(BX*2), Y9
-	VPAND     Y8, Y9, Y8
-	JMP       sized9
+less20:
+	VPMOVZXWD (CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y1, Y1
+	VPMOVZXWD 16(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y2, Y2
+	VPMOVZXWD 32(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y3, Y3
+	VPMOVZXWD 48(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y4, Y4
+	VPMOVZXWD 64(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VPMOVZXWD 80(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y6, Y6
+	VPMOVZXWD 96(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y7, Y7
+	VPMOVZXWD 112(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y8, Y8
+	JMP       sized18
 
-sized9Not2:
-	VPMOVZXBD (CX)(BX*1), Y1
-	VPAND     Y8, Y1, Y1
-	VPMOVZXBD 8(CX)(BX*1), Y2
-	VPAND     Y8, Y2, Y2
-	VPMOVZXBD 16(CX)(BX*1), Y3
-	VPAND     Y8, Y3, Y3
-	VPMOVZXBD 24(CX)(BX*1), Y4
-	VPAND     Y8, Y4, Y4
-	VPMOVZXBD 32(CX)(BX*1), Y5
-	VPAND     Y8, Y5, Y5
-	VPMOVZXBD 40(CX)(BX*1), Y6
-	VPAND     Y8, Y6, Y6
-	VPMOVZXBD 48(CX)(BX*1), Y7
-	VPAND     Y8, Y7, Y7
-	VPMOVZXBD 56(CX)(BX*1), Y9
-	VPAND     Y8, Y9, Y8
+less19:
+	VPMOVZXBD (CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y1, Y1
+	VPMOVZXBD 8(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y2, Y2
+	VPMOVZXBD 16(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y3, Y3
+	VPMOVZXBD 24(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y4, Y4
+	VPMOVZXBD 32(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VPMOVZXBD 40(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y6, Y6
+	VPMOVZXBD 48(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y7, Y7
+	VPMOVZXBD 56(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y8, Y8
 
-sized9:
-	VPBROADCASTQ value+64(FP), Y9
-	VPOR         Y9, Y1, Y1
-	VPOR         Y9, Y2, Y2
-	VPOR         Y9, Y3, Y3
-	VPOR         Y9, Y4, Y4
-	VPOR         Y9, Y5, Y5
-	VPOR         Y9, Y6, Y6
-	VPOR         Y9, Y7, Y7
-	VPOR         Y9, Y8, Y8
-	JMP          start8
-
-zero7:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-	VPBROADCASTQ value+64(FP), Y5
-	VPBROADCASTQ value+64(FP), Y6
-	VPBROADCASTQ value+64(FP), Y7
-	VPBROADCASTQ value+64(FP), Y8
-
-start8:
+sized18:
+start17:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part10Last
+	JZ    field21Last
 
-	// One part a turn, by its kind.
-part10:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x02
-	JNE          part10Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VMOVDQU      (R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VMOVDQU      32(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VMOVDQU      64(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VMOVDQU      96(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VMOVDQU      128(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VMOVDQU      160(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VMOVDQU      192(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VMOVDQU      224(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not2:
-	CMPQ         R10, $0x01
-	JNE          part10Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VPMOVZXWD    (R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VPMOVZXWD    16(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VPMOVZXWD    32(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VPMOVZXWD    48(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VPMOVZXWD    64(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VPMOVZXWD    80(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VPMOVZXWD    96(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VPMOVZXWD    112(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not1:
-	CMPQ         R10, $0x00
-	JNE          part10Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VPMOVZXBD    (R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VPMOVZXBD    8(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VPMOVZXBD    16(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VPMOVZXBD    24(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VPMOVZXBD    32(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VPMOVZXBD    40(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VPMOVZXBD    48(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VPMOVZXBD    56(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not0:
-	CMPQ         R10, $0x06
-	JNE          part10Not6
+	// One field a turn, by its kind.
+field21:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added22
+	CMPQ         R11, $0x04
+	JB           less23
+	CMPQ         R11, $0x05
+	JB           less24
+	CMPQ         R11, $0x06
+	JB           less25
 	VPXOR        Y9, Y9, Y9
-	VPBROADCASTQ 16(SI), Y10
-	VPCMPGTD     (R11)(BX*4), Y9, Y11
+	VPBROADCASTD 16(SI), Y10
+	VPCMPGTD     (R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPCMPGTD     32(R11)(BX*4), Y9, Y11
+	VPCMPGTD     32(R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPCMPGTD     64(R11)(BX*4), Y9, Y11
+	VPCMPGTD     64(R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPCMPGTD     96(R11)(BX*4), Y9, Y11
+	VPCMPGTD     96(R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPCMPGTD     128(R11)(BX*4), Y9, Y11
+	VPCMPGTD     128(R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPCMPGTD     160(R11)(BX*4), Y9, Y11
+	VPCMPGTD     160(R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPCMPGTD     192(R11)(BX*4), Y9, Y11
+	VPCMPGTD     192(R10)(BX*4), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPCMPGTD     224(R11)(BX*4), Y9, Y9
+	VPCMPGTD     224(R10)(BX*4), Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added22
 
-part10Not6:
-	CMPQ         R10, $0x05
-	JNE          part10Not5
+less25:
 	VPXOR        Y9, Y9, Y9
-	VPBROADCASTQ 16(SI), Y10
-	VPMOVSXWD    (R11)(BX*2), Y11
+	VPBROADCASTD 16(SI), Y10
+	VPMOVSXWD    (R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPMOVSXWD    16(R11)(BX*2), Y11
+	VPMOVSXWD    16(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPMOVSXWD    32(R11)(BX*2), Y11
+	VPMOVSXWD    32(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPMOVSXWD    48(R11)(BX*2), Y11
+	VPMOVSXWD    48(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPMOVSXWD    64(R11)(BX*2), Y11
+	VPMOVSXWD    64(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPMOVSXWD    80(R11)(BX*2), Y11
+	VPMOVSXWD    80(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPMOVSXWD    96(R11)(BX*2), Y11
+	VPMOVSXWD    96(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPMOVSXWD    112(R11)(BX*2), Y11
+	VPMOVSXWD    112(R10)(BX*2), Y11
 	VPCMPGTD     Y11, Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added22
 
-part10Not5:
-	CMPQ         R10, $0x04
-	JNE          part10Not4
+less24:
 	VPXOR        Y9, Y9, Y9
-	VPBROADCASTQ 16(SI), Y10
-	VPMOVSXBD    (R11)(BX*1), Y11
+	VPBROADCASTD 16(SI), Y10
+	VPMOVSXBD    (R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPMOVSXBD    8(R11)(BX*1), Y11
+	VPMOVSXBD    8(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPMOVSXBD    16(R11)(BX*1), Y11
+	VPMOVSXBD    16(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPMOVSXBD    24(R11)(BX*1), Y11
+	VPMOVSXBD    24(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPMOVSXBD    32(R11)(BX*1), Y11
+	VPMOVSXBD    32(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPMOVSXBD    40(R11)(BX*1), Y11
+	VPMOVSXBD    40(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPMOVSXBD    48(R11)(BX*1), Y11
+	VPMOVSXBD    48(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPMOVSXBD    56(R11)(BX*1), Y11
+	VPMOVSXBD    56(R10)(BX*1), Y11
 	VPCMPGTD     Y11, Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added22
 
-part10Not4:
-part10Added:
+less23:
+	CMPQ         R11, $0x01
+	JB           less26
+	CMPQ         R11, $0x02
+	JB           less27
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right28
+	VPBROADCASTD 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        (R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPAND        32(R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPAND        64(R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPAND        96(R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPAND        128(R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPAND        160(R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPAND        192(R10)(BX*4), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPAND        224(R10)(BX*4), Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added22
+
+right28:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTD 16(SI), Y10
+	VMOVDQU      (R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VMOVDQU      32(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VMOVDQU      64(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VMOVDQU      96(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VMOVDQU      128(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VMOVDQU      160(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VMOVDQU      192(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VMOVDQU      224(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added22
+
+less27:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right29
+	VPBROADCASTD 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPMOVZXWD    (R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXWD    16(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXWD    32(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXWD    48(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXWD    64(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXWD    80(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXWD    96(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXWD    112(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added22
+
+right29:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTD 16(SI), Y10
+	VPMOVZXWD    (R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXWD    16(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXWD    32(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXWD    48(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXWD    64(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXWD    80(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXWD    96(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXWD    112(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added22
+
+less26:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right30
+	VPBROADCASTD 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPMOVZXBD    (R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXBD    8(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXBD    16(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXBD    24(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXBD    32(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXBD    40(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXBD    48(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXBD    56(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added22
+
+right30:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTD 16(SI), Y10
+	VPMOVZXBD    (R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXBD    8(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXBD    16(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXBD    24(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXBD    32(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXBD    40(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXBD    48(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXBD    56(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+
+added22:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part10
+	JNZ  field21
 
-part10Last:
-	CMPQ    size+48(FP), $0x04
-	JNE     sized12Not4
+field21Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x02
+	JB      less33
+	CMPQ    SI, $0x04
+	JB      less34
 	VMOVDQU Y1, (AX)(BX*4)
 	VMOVDQU Y2, 32(AX)(BX*4)
 	VMOVDQU Y3, 64(AX)(BX*4)
@@ -21862,11 +18355,9 @@ part10Last:
 	VMOVDQU Y6, 160(AX)(BX*4)
 	VMOVDQU Y7, 192(AX)(BX*4)
 	VMOVDQU Y8, 224(AX)(BX*4)
-	JMP     sized12
+	JMP     sized32
 
-sized12Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized12Not2
+less34:
 	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X9
 	VPOR         X9, X1, X1
@@ -21899,9 +18390,9 @@ sized12Not4:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 112(AX)(BX*2)
-	JMP          sized12
+	JMP          sized32
 
-sized12Not2:
+less33:
 	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X9
 	VPOR         X9, X1, X1
@@ -21935,276 +18426,319 @@ sized12Not2:
 	VPOR         X2, X1, X1
 	VMOVQ        X1, 56(AX)(BX*1)
 
-sized12:
+sized32:
 	ADDQ $0x40, BX
 	SUBQ $0x40, DI
-	JAE  tile5
+	JAE  tile15
 
-tileDone6:
+tileDone16:
 	ADDQ $0x40, DI
 	SUBQ $0x20, DI
-	JB   tileDone14
+	JB   tileDone36
 
 	// Vectors at a time: 4.
-tile13:
+tile35:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X4
+	VPBROADCASTD X4, Y4
+	VMOVDQA      Y4, Y1
+	VMOVDQA      Y4, Y2
+	VMOVDQA      Y4, Y3
+	VMOVDQA      Y4, Y4
 	TESTQ        CX, CX
-	JZ           zero15
-	VPBROADCASTQ keep+56(FP), Y4
-	CMPQ         size+48(FP), $0x04
-	JNE          sized17Not4
-	VMOVDQU      (CX)(BX*4), Y1
-	VPAND        Y4, Y1, Y1
-	VMOVDQU      32(CX)(BX*4), Y2
-	VPAND        Y4, Y2, Y2
-	VMOVDQU      64(CX)(BX*4), Y3
-	VPAND        Y4, Y3, Y3
-	VMOVDQU      96(CX)(BX*4), Y5
-	VPAND        Y4, Y5, Y4
-	JMP          sized17
+	JZ           start37
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X5
+	VPBROADCASTD X5, Y5
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less39
+	CMPQ         SI, $0x04
+	JB           less40
+	VMOVDQU      (CX)(BX*4), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y1, Y1
+	VMOVDQU      32(CX)(BX*4), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VMOVDQU      64(CX)(BX*4), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VMOVDQU      96(CX)(BX*4), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y4, Y4
+	JMP          sized38
 
-sized17Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized17Not2
-	VPMOVZXWD (CX)(BX*2), Y1
-	VPAND     Y4, Y1, Y1
-	VPMOVZXWD 16(CX)(BX*2), Y2
-	VPAND     Y4, Y2, Y2
-	VPMOVZXWD 32(CX)(BX*2), Y3
-	VPAND     Y4, Y3, Y3
-	VPMOVZXWD 48(CX)(BX*2), Y5
-	VPAND     Y4, Y5, Y4
-	JMP       sized17
+less40:
+	VPMOVZXWD (CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y1, Y1
+	VPMOVZXWD 16(CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y2, Y2
+	VPMOVZXWD 32(CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y3, Y3
+	VPMOVZXWD 48(CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y4, Y4
+	JMP       sized38
 
-sized17Not2:
-	VPMOVZXBD (CX)(BX*1), Y1
-	VPAND     Y4, Y1, Y1
-	VPMOVZXBD 8(CX)(BX*1), Y2
-	VPAND     Y4, Y2, Y2
-	VPMOVZXBD 16(CX)(BX*1), Y3
-	VPAND     Y4, Y3, Y3
-	VPMOVZXBD 24(CX)(BX*1), Y5
-	VPAND     Y4, Y5, Y4
+less39:
+	VPMOVZXBD (CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y1, Y1
+	VPMOVZXBD 8(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y2, Y2
+	VPMOVZXBD 16(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y3, Y3
+	VPMOVZXBD 24(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y4, Y4
 
-sized17:
-	VPBROADCASTQ value+64(FP), Y5
-	VPOR         Y5, Y1, Y1
-	VPOR         Y5, Y2, Y2
-	VPOR         Y5, Y3, Y3
-	VPOR         Y5, Y4, Y4
-	JMP          start16
-
-zero15:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-
-start16:
+sized38:
+start37:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part18Last
+	JZ    field41Last
 
-	// One part a turn, by its kind.
-part18:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x02
-	JNE          part18Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VMOVDQU      (R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VMOVDQU      32(R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VMOVDQU      64(R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VMOVDQU      96(R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not2:
-	CMPQ         R10, $0x01
-	JNE          part18Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VPMOVZXWD    (R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VPMOVZXWD    16(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VPMOVZXWD    32(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VPMOVZXWD    48(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not1:
-	CMPQ         R10, $0x00
-	JNE          part18Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VPMOVZXBD    (R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VPMOVZXBD    8(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VPMOVZXBD    16(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VPMOVZXBD    24(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not0:
-	CMPQ         R10, $0x06
-	JNE          part18Not6
+	// One field a turn, by its kind.
+field41:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added42
+	CMPQ         R11, $0x04
+	JB           less43
+	CMPQ         R11, $0x05
+	JB           less44
+	CMPQ         R11, $0x06
+	JB           less45
 	VPXOR        Y5, Y5, Y5
-	VPBROADCASTQ 16(SI), Y6
-	VPCMPGTD     (R11)(BX*4), Y5, Y7
+	VPBROADCASTD 16(SI), Y6
+	VPCMPGTD     (R10)(BX*4), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPCMPGTD     32(R11)(BX*4), Y5, Y7
+	VPCMPGTD     32(R10)(BX*4), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPCMPGTD     64(R11)(BX*4), Y5, Y7
+	VPCMPGTD     64(R10)(BX*4), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPCMPGTD     96(R11)(BX*4), Y5, Y5
+	VPCMPGTD     96(R10)(BX*4), Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added42
 
-part18Not6:
-	CMPQ         R10, $0x05
-	JNE          part18Not5
+less45:
 	VPXOR        Y5, Y5, Y5
-	VPBROADCASTQ 16(SI), Y6
-	VPMOVSXWD    (R11)(BX*2), Y7
+	VPBROADCASTD 16(SI), Y6
+	VPMOVSXWD    (R10)(BX*2), Y7
 	VPCMPGTD     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPMOVSXWD    16(R11)(BX*2), Y7
+	VPMOVSXWD    16(R10)(BX*2), Y7
 	VPCMPGTD     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPMOVSXWD    32(R11)(BX*2), Y7
+	VPMOVSXWD    32(R10)(BX*2), Y7
 	VPCMPGTD     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPMOVSXWD    48(R11)(BX*2), Y7
+	VPMOVSXWD    48(R10)(BX*2), Y7
 	VPCMPGTD     Y7, Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added42
 
-part18Not5:
-	CMPQ         R10, $0x04
-	JNE          part18Not4
+less44:
 	VPXOR        Y5, Y5, Y5
-	VPBROADCASTQ 16(SI), Y6
-	VPMOVSXBD    (R11)(BX*1), Y7
+	VPBROADCASTD 16(SI), Y6
+	VPMOVSXBD    (R10)(BX*1), Y7
 	VPCMPGTD     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPMOVSXBD    8(R11)(BX*1), Y7
+	VPMOVSXBD    8(R10)(BX*1), Y7
 	VPCMPGTD     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPMOVSXBD    16(R11)(BX*1), Y7
+	VPMOVSXBD    16(R10)(BX*1), Y7
 	VPCMPGTD     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPMOVSXBD    24(R11)(BX*1), Y7
+	VPMOVSXBD    24(R10)(BX*1), Y7
 	VPCMPGTD     Y7, Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added42
 
-part18Not4:
-part18Added:
+less43:
+	CMPQ         R11, $0x01
+	JB           less46
+	CMPQ         R11, $0x02
+	JB           less47
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right48
+	VPBROADCASTD 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        (R10)(BX*4), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPAND        32(R10)(BX*4), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPAND        64(R10)(BX*4), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPAND        96(R10)(BX*4), Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added42
+
+right48:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTD 16(SI), Y6
+	VMOVDQU      (R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VMOVDQU      32(R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VMOVDQU      64(R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VMOVDQU      96(R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added42
+
+less47:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right49
+	VPBROADCASTD 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPMOVZXWD    (R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXWD    16(R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXWD    32(R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXWD    48(R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added42
+
+right49:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTD 16(SI), Y6
+	VPMOVZXWD    (R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXWD    16(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXWD    32(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXWD    48(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added42
+
+less46:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right50
+	VPBROADCASTD 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPMOVZXBD    (R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXBD    8(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXBD    16(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXBD    24(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added42
+
+right50:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTD 16(SI), Y6
+	VPMOVZXBD    (R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXBD    8(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXBD    16(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXBD    24(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+
+added42:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part18
+	JNZ  field41
 
-part18Last:
-	CMPQ    size+48(FP), $0x04
-	JNE     sized20Not4
+field41Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x02
+	JB      less53
+	CMPQ    SI, $0x04
+	JB      less54
 	VMOVDQU Y1, (AX)(BX*4)
 	VMOVDQU Y2, 32(AX)(BX*4)
 	VMOVDQU Y3, 64(AX)(BX*4)
 	VMOVDQU Y4, 96(AX)(BX*4)
-	JMP     sized20
+	JMP     sized52
 
-sized20Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized20Not2
+less54:
 	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X5
 	VPOR         X5, X1, X1
@@ -22221,9 +18755,9 @@ sized20Not4:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 48(AX)(BX*2)
-	JMP          sized20
+	JMP          sized52
 
-sized20Not2:
+less53:
 	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X5
 	VPOR         X5, X1, X1
@@ -22241,223 +18775,237 @@ sized20Not2:
 	VPOR         X2, X1, X1
 	VMOVQ        X1, 24(AX)(BX*1)
 
-sized20:
+sized52:
 	ADDQ $0x20, BX
 	SUBQ $0x20, DI
-	JAE  tile13
+	JAE  tile35
 
-tileDone14:
+tileDone36:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   tileDone22
+	JB   tileDone56
 
 	// Vectors at a time: 1.
-tile21:
+tile55:
+	MOVQ         value+64(FP), SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQA      Y1, Y1
 	TESTQ        CX, CX
-	JZ           zero23
-	VPBROADCASTQ keep+56(FP), Y1
-	CMPQ         size+48(FP), $0x04
-	JNE          sized25Not4
-	VMOVDQU      (CX)(BX*4), Y2
-	VPAND        Y1, Y2, Y1
-	JMP          sized25
+	JZ           start57
+	MOVQ         keep+56(FP), SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less59
+	CMPQ         SI, $0x04
+	JB           less60
+	VMOVDQU      (CX)(BX*4), Y3
+	VPAND        Y2, Y3, Y3
+	VPOR         Y3, Y1, Y1
+	JMP          sized58
 
-sized25Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized25Not2
-	VPMOVZXWD (CX)(BX*2), Y2
-	VPAND     Y1, Y2, Y1
-	JMP       sized25
+less60:
+	VPMOVZXWD (CX)(BX*2), Y3
+	VPAND     Y2, Y3, Y3
+	VPOR      Y3, Y1, Y1
+	JMP       sized58
 
-sized25Not2:
-	VPMOVZXBD (CX)(BX*1), Y2
-	VPAND     Y1, Y2, Y1
+less59:
+	VPMOVZXBD (CX)(BX*1), Y3
+	VPAND     Y2, Y3, Y3
+	VPOR      Y3, Y1, Y1
 
-sized25:
-	VPBROADCASTQ value+64(FP), Y2
-	VPOR         Y2, Y1, Y1
-	JMP          start24
-
-zero23:
-	VPBROADCASTQ value+64(FP), Y1
-
-start24:
+sized58:
+start57:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part26Last
+	JZ    field61Last
 
-	// One part a turn, by its kind.
-part26:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x02
-	JNE          part26Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VMOVDQU      (R11)(BX*4), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not2:
-	CMPQ         R10, $0x01
-	JNE          part26Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VPMOVZXWD    (R11)(BX*2), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not1:
-	CMPQ         R10, $0x00
-	JNE          part26Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VPMOVZXBD    (R11)(BX*1), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not0:
-	CMPQ         R10, $0x06
-	JNE          part26Not6
+	// One field a turn, by its kind.
+field61:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added62
+	CMPQ         R11, $0x04
+	JB           less63
+	CMPQ         R11, $0x05
+	JB           less64
+	CMPQ         R11, $0x06
+	JB           less65
 	VPXOR        Y2, Y2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPCMPGTD     (R11)(BX*4), Y2, Y2
+	VPBROADCASTD 16(SI), Y3
+	VPCMPGTD     (R10)(BX*4), Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added62
 
-part26Not6:
-	CMPQ         R10, $0x05
-	JNE          part26Not5
+less65:
 	VPXOR        Y2, Y2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVSXWD    (R11)(BX*2), Y4
+	VPBROADCASTD 16(SI), Y3
+	VPMOVSXWD    (R10)(BX*2), Y4
 	VPCMPGTD     Y4, Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added62
 
-part26Not5:
-	CMPQ         R10, $0x04
-	JNE          part26Not4
+less64:
 	VPXOR        Y2, Y2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVSXBD    (R11)(BX*1), Y4
+	VPBROADCASTD 16(SI), Y3
+	VPMOVSXBD    (R10)(BX*1), Y4
 	VPCMPGTD     Y4, Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added62
 
-part26Not4:
-part26Added:
+less63:
+	CMPQ         R11, $0x01
+	JB           less66
+	CMPQ         R11, $0x02
+	JB           less67
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right68
+	VPBROADCASTD 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        (R10)(BX*4), Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added62
+
+right68:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTD 16(SI), Y3
+	VMOVDQU      (R10)(BX*4), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added62
+
+less67:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right69
+	VPBROADCASTD 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPMOVZXWD    (R10)(BX*2), Y4
+	VPAND        Y4, Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added62
+
+right69:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTD 16(SI), Y3
+	VPMOVZXWD    (R10)(BX*2), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added62
+
+less66:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right70
+	VPBROADCASTD 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPMOVZXBD    (R10)(BX*1), Y4
+	VPAND        Y4, Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added62
+
+right70:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTD 16(SI), Y3
+	VPMOVZXBD    (R10)(BX*1), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+
+added62:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part26
+	JNZ  field61
 
-part26Last:
-	CMPQ    size+48(FP), $0x04
-	JNE     sized28Not4
+field61Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x02
+	JB      less73
+	CMPQ    SI, $0x04
+	JB      less74
 	VMOVDQU Y1, (AX)(BX*4)
-	JMP     sized28
+	JMP     sized72
 
-sized28Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized28Not2
+less74:
 	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, (AX)(BX*2)
-	JMP          sized28
+	JMP          sized72
 
-sized28Not2:
+less73:
 	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVQ        X1, (AX)(BX*1)
 
-sized28:
+sized72:
 	ADDQ $0x08, BX
 	SUBQ $0x08, DI
-	JAE  tile21
+	JAE  tile55
 
-tileDone22:
+tileDone56:
 	ADDQ    $0x08, DI
 	TESTQ   DI, DI
 	JZ      done
-	CMPQ    size+48(FP), $0x04
-	JNE     sized30Not4
+	MOVQ    size+48(FP), CX
+	CMPQ    CX, $0x02
+	JB      less77
+	CMPQ    CX, $0x04
+	JB      less78
 	VMOVDQU Y0, (AX)(R8*4)
-	JMP     sized30
+	JMP     sized76
 
-sized30Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized30Not2
+less78:
 	VPSHUFB      narrow32To16<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
 	VMOVDQU      X0, (AX)(R8*2)
-	JMP          sized30
+	JMP          sized76
 
-sized30Not2:
+less77:
 	VPSHUFB      narrow32To8<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
 	VMOVQ        X0, (AX)(R8*1)
 
-sized30:
+sized76:
 done:
 	VZEROUPPER
 	RET
 
-// func pack64AVX2(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
-// Requires: AVX, AVX2, CMOV
+// func pack64AVX2(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64)
+// Requires: AVX, AVX2
 TEXT ·pack64AVX2(SB), NOSPLIT, $0-72
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	MOVQ  SI, DI
@@ -22467,701 +19015,836 @@ TEXT ·pack64AVX2(SB), NOSPLIT, $0-72
 
 	// The last vector.
 	LEAQ         -4(SI), R8
+	MOVQ         value+64(FP), SI
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VMOVDQA      Y0, Y0
 	TESTQ        CX, CX
-	JZ           zero1
-	VPBROADCASTQ keep+56(FP), Y0
-	CMPQ         size+48(FP), $0x08
-	JNE          sized3Not8
-	VMOVDQU      (CX)(R8*8), Y1
-	VPAND        Y0, Y1, Y0
-	JMP          sized3
+	JZ           start1
+	MOVQ         keep+56(FP), SI
+	VMOVQ        SI, X1
+	VPBROADCASTQ X1, Y1
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x04
+	JB           less3
+	CMPQ         SI, $0x08
+	JB           less4
+	VMOVDQU      (CX)(R8*8), Y2
+	VPAND        Y1, Y2, Y2
+	VPOR         Y2, Y0, Y0
+	JMP          sized2
 
-sized3Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized3Not4
-	VPMOVZXDQ (CX)(R8*4), Y1
-	VPAND     Y0, Y1, Y0
-	JMP       sized3
+less4:
+	VPMOVZXDQ (CX)(R8*4), Y2
+	VPAND     Y1, Y2, Y2
+	VPOR      Y2, Y0, Y0
+	JMP       sized2
 
-sized3Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized3Not2
-	VPMOVZXWQ (CX)(R8*2), Y1
-	VPAND     Y0, Y1, Y0
-	JMP       sized3
+less3:
+	CMPQ      SI, $0x02
+	JB        less5
+	VPMOVZXWQ (CX)(R8*2), Y2
+	VPAND     Y1, Y2, Y2
+	VPOR      Y2, Y0, Y0
+	JMP       sized2
 
-sized3Not2:
-	VPMOVZXBQ (CX)(R8*1), Y1
-	VPAND     Y0, Y1, Y0
+less5:
+	VPMOVZXBQ (CX)(R8*1), Y2
+	VPAND     Y1, Y2, Y2
+	VPOR      Y2, Y0, Y0
 
-sized3:
-	VPBROADCASTQ value+64(FP), Y1
-	VPOR         Y1, Y0, Y0
-	JMP          start2
-
-zero1:
-	VPBROADCASTQ value+64(FP), Y0
-
-start2:
+sized2:
+start1:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part4Last
+	JZ    field6Last
 
-	// One part a turn, by its kind.
-part4:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x03
-	JNE          part4Not3
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VMOVDQU      (R11)(R8*8), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not3:
-	CMPQ         R10, $0x02
-	JNE          part4Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVZXDQ    (R11)(R8*4), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not2:
-	CMPQ         R10, $0x01
-	JNE          part4Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVZXWQ    (R11)(R8*2), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not1:
-	CMPQ         R10, $0x00
-	JNE          part4Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X1
-	VPBROADCASTQ X1, Y1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	VPBROADCASTQ 16(SI), Y3
-	VPMOVZXBQ    (R11)(R8*1), Y4
-	VPSLLVQ      Y1, Y4, Y1
-	VPSRLVQ      Y2, Y1, Y1
-	VPAND        Y3, Y1, Y1
-	VPOR         Y0, Y1, Y0
-	JMP          part4Added
-
-part4Not0:
-	CMPQ         R10, $0x07
-	JNE          part4Not7
+	// One field a turn, by its kind.
+field6:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added7
+	CMPQ         R11, $0x04
+	JB           less8
+	CMPQ         R11, $0x06
+	JB           less9
+	CMPQ         R11, $0x07
+	JB           less10
 	VPXOR        Y1, Y1, Y1
 	VPBROADCASTQ 16(SI), Y2
-	VPCMPGTQ     (R11)(R8*8), Y1, Y1
+	VPCMPGTQ     (R10)(R8*8), Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added7
 
-part4Not7:
-	CMPQ         R10, $0x06
-	JNE          part4Not6
+less10:
 	VPXOR        Y1, Y1, Y1
 	VPBROADCASTQ 16(SI), Y2
-	VPMOVSXDQ    (R11)(R8*4), Y3
+	VPMOVSXDQ    (R10)(R8*4), Y3
 	VPCMPGTQ     Y3, Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added7
 
-part4Not6:
-	CMPQ         R10, $0x05
-	JNE          part4Not5
+less9:
+	CMPQ         R11, $0x05
+	JB           less11
 	VPXOR        Y1, Y1, Y1
 	VPBROADCASTQ 16(SI), Y2
-	VPMOVSXWQ    (R11)(R8*2), Y3
+	VPMOVSXWQ    (R10)(R8*2), Y3
 	VPCMPGTQ     Y3, Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added7
 
-part4Not5:
-	CMPQ         R10, $0x04
-	JNE          part4Not4
+less11:
 	VPXOR        Y1, Y1, Y1
 	VPBROADCASTQ 16(SI), Y2
-	VPMOVSXBQ    (R11)(R8*1), Y3
+	VPMOVSXBQ    (R10)(R8*1), Y3
 	VPCMPGTQ     Y3, Y1, Y1
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
-	JMP          part4Added
+	JMP          added7
 
-part4Not4:
-part4Added:
+less8:
+	CMPQ         R11, $0x02
+	JB           less12
+	CMPQ         R11, $0x03
+	JB           less13
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right14
+	VPBROADCASTQ 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPAND        (R10)(R8*8), Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+right14:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VMOVDQU      (R10)(R8*8), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+less13:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right15
+	VPBROADCASTQ 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPMOVZXDQ    (R10)(R8*4), Y3
+	VPAND        Y3, Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+right15:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVZXDQ    (R10)(R8*4), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+less12:
+	CMPQ         R11, $0x01
+	JB           less16
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right17
+	VPBROADCASTQ 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPMOVZXWQ    (R10)(R8*2), Y3
+	VPAND        Y3, Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+right17:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVZXWQ    (R10)(R8*2), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+less16:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right18
+	VPBROADCASTQ 16(SI), Y1
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPSRLVQ      Y2, Y1, Y1
+	VPMOVZXBQ    (R10)(R8*1), Y3
+	VPAND        Y3, Y1, Y1
+	VPSLLVQ      Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+	JMP          added7
+
+right18:
+	NEGQ         R11
+	VMOVQ        R11, X1
+	VPBROADCASTQ X1, Y1
+	VPBROADCASTQ 16(SI), Y2
+	VPMOVZXBQ    (R10)(R8*1), Y3
+	VPSRLVQ      Y1, Y3, Y1
+	VPAND        Y2, Y1, Y1
+	VPOR         Y0, Y1, Y0
+
+added7:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part4
+	JNZ  field6
 
-part4Last:
+field6Last:
 whole:
 	SUBQ $0x20, DI
-	JB   tileDone6
+	JB   tileDone20
 
 	// Vectors at a time: 8.
-tile5:
+tile19:
+	MOVQ         value+64(FP), SI
+	VMOVQ        SI, X8
+	VPBROADCASTQ X8, Y8
+	VMOVDQA      Y8, Y1
+	VMOVDQA      Y8, Y2
+	VMOVDQA      Y8, Y3
+	VMOVDQA      Y8, Y4
+	VMOVDQA      Y8, Y5
+	VMOVDQA      Y8, Y6
+	VMOVDQA      Y8, Y7
+	VMOVDQA      Y8, Y8
 	TESTQ        CX, CX
-	JZ           zero7
-	VPBROADCASTQ keep+56(FP), Y8
-	CMPQ         size+48(FP), $0x08
-	JNE          sized9Not8
-	VMOVDQU      (CX)(BX*8), Y1
-	VPAND        Y8, Y1, Y1
-	VMOVDQU      32(CX)(BX*8), Y2
-	VPAND        Y8, Y2, Y2
-	VMOVDQU      64(CX)(BX*8), Y3
-	VPAND        Y8, Y3, Y3
-	VMOVDQU      96(CX)(BX*8), Y4
-	VPAND        Y8, Y4, Y4
-	VMOVDQU      128(CX)(BX*8), Y5
-	VPAND        Y8, Y5, Y5
-	VMOVDQU      160(CX)(BX*8), Y6
-	VPAND        Y8, Y6, Y6
-	VMOVDQU      192(CX)(BX*8), Y7
-	VPAND        Y8, Y7, Y7
-	VMOVDQU      224(CX)(BX*8), Y9
-	VPAND        Y8, Y9, Y8
-	JMP          sized9
+	JZ           start21
+	MOVQ         keep+56(FP), SI
+	VMOVQ        SI, X9
+	VPBROADCASTQ X9, Y9
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x04
+	JB           less23
+	CMPQ         SI, $0x08
+	JB           less24
+	VMOVDQU      (CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y1, Y1
+	VMOVDQU      32(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y2, Y2
+	VMOVDQU      64(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y3, Y3
+	VMOVDQU      96(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y4, Y4
+	VMOVDQU      128(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VMOVDQU      160(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y6, Y6
+	VMOVDQU      192(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y7, Y7
+	VMOVDQU      224(CX)(BX*8), Y10
+	VPAND        Y9, Y10, Y10
+	VPOR         Y10, Y8, Y8
+	JMP          sized22
 
-sized9Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized9Not4
-	VPMOVZXDQ (CX)(BX*4), Y1
-	VPAND     Y8, Y1, Y1
-	VPMOVZXDQ 16(CX)(BX*4), Y2
-	VPAND     Y8, Y2, Y2
-	VPMOVZXDQ 32(CX)(BX*4), Y3
-	VPAND     Y8, Y3, Y3
-	VPMOVZXDQ 48(CX)(BX*4), Y4
-	VPAND     Y8, Y4, Y4
-	VPMOVZXDQ 64(CX)(BX*4), Y5
-	VPAND     Y8, Y5, Y5
-	VPMOVZXDQ 80(CX)(BX*4), Y6
-	VPAND     Y8, Y6, Y6
-	VPMOVZXDQ 96(CX)(BX*4), Y7
-	VPAND     Y8, Y7, Y7
-	VPMOVZXDQ 112(CX)(BX*4), Y9
-	VPAND     Y8, Y9, Y8
-	JMP       sized9
+less24:
+	VPMOVZXDQ (CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y1, Y1
+	VPMOVZXDQ 16(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y2, Y2
+	VPMOVZXDQ 32(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y3, Y3
+	VPMOVZXDQ 48(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y4, Y4
+	VPMOVZXDQ 64(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VPMOVZXDQ 80(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y6, Y6
+	VPMOVZXDQ 96(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y7, Y7
+	VPMOVZXDQ 112(CX)(BX*4), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y8, Y8
+	JMP       sized22
 
-sized9Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized9Not2
-	VPMOVZXWQ (CX)(BX*2), Y1
-	VPAND     Y8, Y1, Y1
-	VPMOVZXWQ 8(CX)(BX*2), Y2
-	VPAND     Y8, Y2, Y2
-	VPMOVZXWQ 16(CX)(BX*2), Y3
-	VPAND     Y8, Y3, Y3
-	VPMOVZXWQ 24(CX)(BX*2), Y4
-	VPAND     Y8, Y4, Y4
-	VPMOVZXWQ 32(CX)(BX*2), Y5
-	VPAND     Y8, Y5, Y5
-	VPMOVZXWQ 40(CX)(BX*2), Y6
-	VPAND     Y8, Y6, Y6
-	VPMOVZXWQ 48(CX)(BX*2), Y7
-	VPAND     Y8, Y7, Y7
-	VPMOVZXWQ 56(CX)(BX*2), Y9
-	VPAND     Y8, Y9, Y8
-	JMP       sized9
+less23:
+	CMPQ      SI, $0x02
+	JB        less25
+	VPMOVZXWQ (CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y1, Y1
+	VPMOVZXWQ 8(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y2, Y2
+	VPMOVZXWQ 16(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y3, Y3
+	VPMOVZXWQ 24(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y4, Y4
+	VPMOVZXWQ 32(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VPMOVZXWQ 40(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y6, Y6
+	VPMOVZXWQ 48(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y7, Y7
+	VPMOVZXWQ 56(CX)(BX*2), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y8, Y8
+	JMP       sized22
 
-sized9Not2:
-	VPMOVZXBQ (CX)(BX*1), Y1
-	VPAND     Y8, Y1, Y1
-	VPMOVZXBQ 4(CX)(BX*1), Y2
-	VPAND     Y8, Y2, Y2
-	VPMOVZXBQ 8(CX)(BX*1), Y3
-	VPAND     Y8, Y3, Y3
-	VPMOVZXBQ 12(CX)(BX*1), Y4
-	VPAND     Y8, Y4, Y4
-	VPMOVZXBQ 16(CX)(BX*1), Y5
-	VPAND     Y8, Y5, Y5
-	VPMOVZXBQ 20(CX)(BX*1), Y6
-	VPAND     Y8, Y6, Y6
-	VPMOVZXBQ 24(CX)(BX*1), Y7
-	VPAND     Y8, Y7, Y7
-	VPMOVZXBQ 28(CX)(BX*1), Y9
-	VPAND     Y8, Y9, Y8
+less25:
+	VPMOVZXBQ (CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y1, Y1
+	VPMOVZXBQ 4(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y2, Y2
+	VPMOVZXBQ 8(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y3, Y3
+	VPMOVZXBQ 12(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y4, Y4
+	VPMOVZXBQ 16(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VPMOVZXBQ 20(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y6, Y6
+	VPMOVZXBQ 24(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y7, Y7
+	VPMOVZXBQ 28(CX)(BX*1), Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y8, Y8
 
-sized9:
-	VPBROADCASTQ value+64(FP), Y9
-	VPOR         Y9, Y1, Y1
-	VPOR         Y9, Y2, Y2
-	VPOR         Y9, Y3, Y3
-	VPOR         Y9, Y4, Y4
-	VPOR         Y9, Y5, Y5
-	VPOR         Y9, Y6, Y6
-	VPOR         Y9, Y7, Y7
-	VPOR         Y9, Y8, Y8
-	JMP          start8
-
-zero7:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-	VPBROADCASTQ value+64(FP), Y5
-	VPBROADCASTQ value+64(FP), Y6
-	VPBROADCASTQ value+64(FP), Y7
-	VPBROADCASTQ value+64(FP), Y8
-
-start8:
+sized22:
+start21:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part10Last
+	JZ    field26Last
 
-	// One part a turn, by its kind.
-part10:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x03
-	JNE          part10Not3
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VMOVDQU      (R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VMOVDQU      32(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VMOVDQU      64(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VMOVDQU      96(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VMOVDQU      128(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VMOVDQU      160(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VMOVDQU      192(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VMOVDQU      224(R11)(BX*8), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not3:
-	CMPQ         R10, $0x02
-	JNE          part10Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VPMOVZXDQ    (R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VPMOVZXDQ    16(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VPMOVZXDQ    32(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VPMOVZXDQ    48(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VPMOVZXDQ    64(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VPMOVZXDQ    80(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VPMOVZXDQ    96(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VPMOVZXDQ    112(R11)(BX*4), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not2:
-	CMPQ         R10, $0x01
-	JNE          part10Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VPMOVZXWQ    (R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VPMOVZXWQ    8(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VPMOVZXWQ    16(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VPMOVZXWQ    24(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VPMOVZXWQ    32(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VPMOVZXWQ    40(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VPMOVZXWQ    48(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VPMOVZXWQ    56(R11)(BX*2), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not1:
-	CMPQ         R10, $0x00
-	JNE          part10Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X9
-	VPBROADCASTQ X9, Y9
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X10
-	VPBROADCASTQ X10, Y10
-	VPBROADCASTQ 16(SI), Y11
-	VPMOVZXBQ    (R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y1, Y12, Y1
-	VPMOVZXBQ    4(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y2, Y12, Y2
-	VPMOVZXBQ    8(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y3, Y12, Y3
-	VPMOVZXBQ    12(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y4, Y12, Y4
-	VPMOVZXBQ    16(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y5, Y12, Y5
-	VPMOVZXBQ    20(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y6, Y12, Y6
-	VPMOVZXBQ    24(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y12
-	VPSRLVQ      Y10, Y12, Y12
-	VPAND        Y11, Y12, Y12
-	VPOR         Y7, Y12, Y7
-	VPMOVZXBQ    28(R11)(BX*1), Y12
-	VPSLLVQ      Y9, Y12, Y9
-	VPSRLVQ      Y10, Y9, Y9
-	VPAND        Y11, Y9, Y9
-	VPOR         Y8, Y9, Y8
-	JMP          part10Added
-
-part10Not0:
-	CMPQ         R10, $0x07
-	JNE          part10Not7
+	// One field a turn, by its kind.
+field26:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added27
+	CMPQ         R11, $0x04
+	JB           less28
+	CMPQ         R11, $0x06
+	JB           less29
+	CMPQ         R11, $0x07
+	JB           less30
 	VPXOR        Y9, Y9, Y9
 	VPBROADCASTQ 16(SI), Y10
-	VPCMPGTQ     (R11)(BX*8), Y9, Y11
+	VPCMPGTQ     (R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPCMPGTQ     32(R11)(BX*8), Y9, Y11
+	VPCMPGTQ     32(R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPCMPGTQ     64(R11)(BX*8), Y9, Y11
+	VPCMPGTQ     64(R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPCMPGTQ     96(R11)(BX*8), Y9, Y11
+	VPCMPGTQ     96(R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPCMPGTQ     128(R11)(BX*8), Y9, Y11
+	VPCMPGTQ     128(R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPCMPGTQ     160(R11)(BX*8), Y9, Y11
+	VPCMPGTQ     160(R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPCMPGTQ     192(R11)(BX*8), Y9, Y11
+	VPCMPGTQ     192(R10)(BX*8), Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPCMPGTQ     224(R11)(BX*8), Y9, Y9
+	VPCMPGTQ     224(R10)(BX*8), Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added27
 
-part10Not7:
-	CMPQ         R10, $0x06
-	JNE          part10Not6
+less30:
 	VPXOR        Y9, Y9, Y9
 	VPBROADCASTQ 16(SI), Y10
-	VPMOVSXDQ    (R11)(BX*4), Y11
+	VPMOVSXDQ    (R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPMOVSXDQ    16(R11)(BX*4), Y11
+	VPMOVSXDQ    16(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPMOVSXDQ    32(R11)(BX*4), Y11
+	VPMOVSXDQ    32(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPMOVSXDQ    48(R11)(BX*4), Y11
+	VPMOVSXDQ    48(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPMOVSXDQ    64(R11)(BX*4), Y11
+	VPMOVSXDQ    64(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPMOVSXDQ    80(R11)(BX*4), Y11
+	VPMOVSXDQ    80(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPMOVSXDQ    96(R11)(BX*4), Y11
+	VPMOVSXDQ    96(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPMOVSXDQ    112(R11)(BX*4), Y11
+	VPMOVSXDQ    112(R10)(BX*4), Y11
 	VPCMPGTQ     Y11, Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added27
 
-part10Not6:
-	CMPQ         R10, $0x05
-	JNE          part10Not5
+less29:
+	CMPQ         R11, $0x05
+	JB           less31
 	VPXOR        Y9, Y9, Y9
 	VPBROADCASTQ 16(SI), Y10
-	VPMOVSXWQ    (R11)(BX*2), Y11
+	VPMOVSXWQ    (R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPMOVSXWQ    8(R11)(BX*2), Y11
+	VPMOVSXWQ    8(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPMOVSXWQ    16(R11)(BX*2), Y11
+	VPMOVSXWQ    16(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPMOVSXWQ    24(R11)(BX*2), Y11
+	VPMOVSXWQ    24(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPMOVSXWQ    32(R11)(BX*2), Y11
+	VPMOVSXWQ    32(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPMOVSXWQ    40(R11)(BX*2), Y11
+	VPMOVSXWQ    40(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPMOVSXWQ    48(R11)(BX*2), Y11
+	VPMOVSXWQ    48(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPMOVSXWQ    56(R11)(BX*2), Y11
+	VPMOVSXWQ    56(R10)(BX*2), Y11
 	VPCMPGTQ     Y11, Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added27
 
-part10Not5:
-	CMPQ         R10, $0x04
-	JNE          part10Not4
+less31:
 	VPXOR        Y9, Y9, Y9
 	VPBROADCASTQ 16(SI), Y10
-	VPMOVSXBQ    (R11)(BX*1), Y11
+	VPMOVSXBQ    (R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y1, Y11, Y1
-	VPMOVSXBQ    4(R11)(BX*1), Y11
+	VPMOVSXBQ    4(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y2, Y11, Y2
-	VPMOVSXBQ    8(R11)(BX*1), Y11
+	VPMOVSXBQ    8(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y3, Y11, Y3
-	VPMOVSXBQ    12(R11)(BX*1), Y11
+	VPMOVSXBQ    12(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y4, Y11, Y4
-	VPMOVSXBQ    16(R11)(BX*1), Y11
+	VPMOVSXBQ    16(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y5, Y11, Y5
-	VPMOVSXBQ    20(R11)(BX*1), Y11
+	VPMOVSXBQ    20(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y6, Y11, Y6
-	VPMOVSXBQ    24(R11)(BX*1), Y11
+	VPMOVSXBQ    24(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y11
 	VPAND        Y10, Y11, Y11
 	VPOR         Y7, Y11, Y7
-	VPMOVSXBQ    28(R11)(BX*1), Y11
+	VPMOVSXBQ    28(R10)(BX*1), Y11
 	VPCMPGTQ     Y11, Y9, Y9
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
-	JMP          part10Added
+	JMP          added27
 
-part10Not4:
-part10Added:
+less28:
+	CMPQ         R11, $0x02
+	JB           less32
+	CMPQ         R11, $0x03
+	JB           less33
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right34
+	VPBROADCASTQ 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPAND        (R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPAND        32(R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPAND        64(R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPAND        96(R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPAND        128(R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPAND        160(R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPAND        192(R10)(BX*8), Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPAND        224(R10)(BX*8), Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+right34:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VMOVDQU      (R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VMOVDQU      32(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VMOVDQU      64(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VMOVDQU      96(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VMOVDQU      128(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VMOVDQU      160(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VMOVDQU      192(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VMOVDQU      224(R10)(BX*8), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+less33:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right35
+	VPBROADCASTQ 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPMOVZXDQ    (R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXDQ    16(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXDQ    32(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXDQ    48(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXDQ    64(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXDQ    80(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXDQ    96(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXDQ    112(R10)(BX*4), Y11
+	VPAND        Y11, Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+right35:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVZXDQ    (R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXDQ    16(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXDQ    32(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXDQ    48(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXDQ    64(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXDQ    80(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXDQ    96(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXDQ    112(R10)(BX*4), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+less32:
+	CMPQ         R11, $0x01
+	JB           less36
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right37
+	VPBROADCASTQ 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPMOVZXWQ    (R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXWQ    8(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXWQ    16(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXWQ    24(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXWQ    32(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXWQ    40(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXWQ    48(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXWQ    56(R10)(BX*2), Y11
+	VPAND        Y11, Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+right37:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVZXWQ    (R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXWQ    8(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXWQ    16(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXWQ    24(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXWQ    32(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXWQ    40(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXWQ    48(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXWQ    56(R10)(BX*2), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+less36:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right38
+	VPBROADCASTQ 16(SI), Y9
+	VMOVQ        R11, X10
+	VPBROADCASTQ X10, Y10
+	VPSRLVQ      Y10, Y9, Y9
+	VPMOVZXBQ    (R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXBQ    4(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXBQ    8(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXBQ    12(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXBQ    16(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXBQ    20(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXBQ    24(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y11
+	VPSLLVQ      Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXBQ    28(R10)(BX*1), Y11
+	VPAND        Y11, Y9, Y9
+	VPSLLVQ      Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+	JMP          added27
+
+right38:
+	NEGQ         R11
+	VMOVQ        R11, X9
+	VPBROADCASTQ X9, Y9
+	VPBROADCASTQ 16(SI), Y10
+	VPMOVZXBQ    (R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y1, Y11, Y1
+	VPMOVZXBQ    4(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y2, Y11, Y2
+	VPMOVZXBQ    8(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y3, Y11, Y3
+	VPMOVZXBQ    12(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y4, Y11, Y4
+	VPMOVZXBQ    16(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y5, Y11, Y5
+	VPMOVZXBQ    20(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y6, Y11, Y6
+	VPMOVZXBQ    24(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y11
+	VPAND        Y10, Y11, Y11
+	VPOR         Y7, Y11, Y7
+	VPMOVZXBQ    28(R10)(BX*1), Y11
+	VPSRLVQ      Y9, Y11, Y9
+	VPAND        Y10, Y9, Y9
+	VPOR         Y8, Y9, Y8
+
+added27:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part10
+	JNZ  field26
 
-part10Last:
-	CMPQ    size+48(FP), $0x08
-	JNE     sized12Not8
+field26Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x04
+	JB      less41
+	CMPQ    SI, $0x08
+	JB      less42
 	VMOVDQU Y1, (AX)(BX*8)
 	VMOVDQU Y2, 32(AX)(BX*8)
 	VMOVDQU Y3, 64(AX)(BX*8)
@@ -23170,11 +19853,9 @@ part10Last:
 	VMOVDQU Y6, 160(AX)(BX*8)
 	VMOVDQU Y7, 192(AX)(BX*8)
 	VMOVDQU Y8, 224(AX)(BX*8)
-	JMP     sized12
+	JMP     sized40
 
-sized12Not8:
-	CMPQ         size+48(FP), $0x04
-	JNE          sized12Not4
+less42:
 	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X9
 	VPOR         X9, X1, X1
@@ -23207,11 +19888,11 @@ sized12Not8:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 112(AX)(BX*4)
-	JMP          sized12
+	JMP          sized40
 
-sized12Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized12Not2
+less41:
+	CMPQ         SI, $0x02
+	JB           less43
 	VPSHUFB      narrow64To16<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X9
 	VPOR         X9, X1, X1
@@ -23244,9 +19925,9 @@ sized12Not4:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVQ        X1, 56(AX)(BX*2)
-	JMP          sized12
+	JMP          sized40
 
-sized12Not2:
+less43:
 	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X9
 	VPOR         X9, X1, X1
@@ -23280,350 +19961,410 @@ sized12Not2:
 	VPOR         X2, X1, X1
 	VMOVD        X1, 28(AX)(BX*1)
 
-sized12:
+sized40:
 	ADDQ $0x20, BX
 	SUBQ $0x20, DI
-	JAE  tile5
+	JAE  tile19
 
-tileDone6:
+tileDone20:
 	ADDQ $0x20, DI
 	SUBQ $0x10, DI
-	JB   tileDone14
+	JB   tileDone45
 
 	// Vectors at a time: 4.
-tile13:
+tile44:
+	MOVQ         value+64(FP), SI
+	VMOVQ        SI, X4
+	VPBROADCASTQ X4, Y4
+	VMOVDQA      Y4, Y1
+	VMOVDQA      Y4, Y2
+	VMOVDQA      Y4, Y3
+	VMOVDQA      Y4, Y4
 	TESTQ        CX, CX
-	JZ           zero15
-	VPBROADCASTQ keep+56(FP), Y4
-	CMPQ         size+48(FP), $0x08
-	JNE          sized17Not8
-	VMOVDQU      (CX)(BX*8), Y1
-	VPAND        Y4, Y1, Y1
-	VMOVDQU      32(CX)(BX*8), Y2
-	VPAND        Y4, Y2, Y2
-	VMOVDQU      64(CX)(BX*8), Y3
-	VPAND        Y4, Y3, Y3
-	VMOVDQU      96(CX)(BX*8), Y5
-	VPAND        Y4, Y5, Y4
-	JMP          sized17
+	JZ           start46
+	MOVQ         keep+56(FP), SI
+	VMOVQ        SI, X5
+	VPBROADCASTQ X5, Y5
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x04
+	JB           less48
+	CMPQ         SI, $0x08
+	JB           less49
+	VMOVDQU      (CX)(BX*8), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y1, Y1
+	VMOVDQU      32(CX)(BX*8), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VMOVDQU      64(CX)(BX*8), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y3, Y3
+	VMOVDQU      96(CX)(BX*8), Y6
+	VPAND        Y5, Y6, Y6
+	VPOR         Y6, Y4, Y4
+	JMP          sized47
 
-sized17Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized17Not4
-	VPMOVZXDQ (CX)(BX*4), Y1
-	VPAND     Y4, Y1, Y1
-	VPMOVZXDQ 16(CX)(BX*4), Y2
-	VPAND     Y4, Y2, Y2
-	VPMOVZXDQ 32(CX)(BX*4), Y3
-	VPAND     Y4, Y3, Y3
-	VPMOVZXDQ 48(CX)(BX*4), Y5
-	VPAND     Y4, Y5, Y4
-	JMP       sized17
+less49:
+	VPMOVZXDQ (CX)(BX*4), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y1, Y1
+	VPMOVZXDQ 16(CX)(BX*4), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y2, Y2
+	VPMOVZXDQ 32(CX)(BX*4), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y3, Y3
+	VPMOVZXDQ 48(CX)(BX*4), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y4, Y4
+	JMP       sized47
 
-sized17Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized17Not2
-	VPMOVZXWQ (CX)(BX*2), Y1
-	VPAND     Y4, Y1, Y1
-	VPMOVZXWQ 8(CX)(BX*2), Y2
-	VPAND     Y4, Y2, Y2
-	VPMOVZXWQ 16(CX)(BX*2), Y3
-	VPAND     Y4, Y3, Y3
-	VPMOVZXWQ 24(CX)(BX*2), Y5
-	VPAND     Y4, Y5, Y4
-	JMP       sized17
+less48:
+	CMPQ      SI, $0x02
+	JB        less50
+	VPMOVZXWQ (CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y1, Y1
+	VPMOVZXWQ 8(CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y2, Y2
+	VPMOVZXWQ 16(CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y3, Y3
+	VPMOVZXWQ 24(CX)(BX*2), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y4, Y4
+	JMP       sized47
 
-sized17Not2:
-	VPMOVZXBQ (CX)(BX*1), Y1
-	VPAND     Y4, Y1, Y1
-	VPMOVZXBQ 4(CX)(BX*1), Y2
-	VPAND     Y4, Y2, Y2
-	VPMOVZXBQ 8(CX)(BX*1), Y3
-	VPAND     Y4, Y3, Y3
-	VPMOVZXBQ 12(CX)(BX*1), Y5
-	VPAND     Y4, Y5, Y4
+less50:
+	VPMOVZXBQ (CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y1, Y1
+	VPMOVZXBQ 4(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y2, Y2
+	VPMOVZXBQ 8(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y3, Y3
+	VPMOVZXBQ 12(CX)(BX*1), Y6
+	VPAND     Y5, Y6, Y6
+	VPOR      Y6, Y4, Y4
 
-sized17:
-	VPBROADCASTQ value+64(FP), Y5
-	VPOR         Y5, Y1, Y1
-	VPOR         Y5, Y2, Y2
-	VPOR         Y5, Y3, Y3
-	VPOR         Y5, Y4, Y4
-	JMP          start16
-
-zero15:
-	VPBROADCASTQ value+64(FP), Y1
-	VPBROADCASTQ value+64(FP), Y2
-	VPBROADCASTQ value+64(FP), Y3
-	VPBROADCASTQ value+64(FP), Y4
-
-start16:
+sized47:
+start46:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part18Last
+	JZ    field51Last
 
-	// One part a turn, by its kind.
-part18:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x03
-	JNE          part18Not3
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VMOVDQU      (R11)(BX*8), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VMOVDQU      32(R11)(BX*8), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VMOVDQU      64(R11)(BX*8), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VMOVDQU      96(R11)(BX*8), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not3:
-	CMPQ         R10, $0x02
-	JNE          part18Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VPMOVZXDQ    (R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VPMOVZXDQ    16(R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VPMOVZXDQ    32(R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VPMOVZXDQ    48(R11)(BX*4), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not2:
-	CMPQ         R10, $0x01
-	JNE          part18Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VPMOVZXWQ    (R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VPMOVZXWQ    8(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VPMOVZXWQ    16(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VPMOVZXWQ    24(R11)(BX*2), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not1:
-	CMPQ         R10, $0x00
-	JNE          part18Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X5
-	VPBROADCASTQ X5, Y5
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X6
-	VPBROADCASTQ X6, Y6
-	VPBROADCASTQ 16(SI), Y7
-	VPMOVZXBQ    (R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y1, Y8, Y1
-	VPMOVZXBQ    4(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y2, Y8, Y2
-	VPMOVZXBQ    8(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y8
-	VPSRLVQ      Y6, Y8, Y8
-	VPAND        Y7, Y8, Y8
-	VPOR         Y3, Y8, Y3
-	VPMOVZXBQ    12(R11)(BX*1), Y8
-	VPSLLVQ      Y5, Y8, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPAND        Y7, Y5, Y5
-	VPOR         Y4, Y5, Y4
-	JMP          part18Added
-
-part18Not0:
-	CMPQ         R10, $0x07
-	JNE          part18Not7
+	// One field a turn, by its kind.
+field51:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added52
+	CMPQ         R11, $0x04
+	JB           less53
+	CMPQ         R11, $0x06
+	JB           less54
+	CMPQ         R11, $0x07
+	JB           less55
 	VPXOR        Y5, Y5, Y5
 	VPBROADCASTQ 16(SI), Y6
-	VPCMPGTQ     (R11)(BX*8), Y5, Y7
+	VPCMPGTQ     (R10)(BX*8), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPCMPGTQ     32(R11)(BX*8), Y5, Y7
+	VPCMPGTQ     32(R10)(BX*8), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPCMPGTQ     64(R11)(BX*8), Y5, Y7
+	VPCMPGTQ     64(R10)(BX*8), Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPCMPGTQ     96(R11)(BX*8), Y5, Y5
+	VPCMPGTQ     96(R10)(BX*8), Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added52
 
-part18Not7:
-	CMPQ         R10, $0x06
-	JNE          part18Not6
+less55:
 	VPXOR        Y5, Y5, Y5
 	VPBROADCASTQ 16(SI), Y6
-	VPMOVSXDQ    (R11)(BX*4), Y7
+	VPMOVSXDQ    (R10)(BX*4), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPMOVSXDQ    16(R11)(BX*4), Y7
+	VPMOVSXDQ    16(R10)(BX*4), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPMOVSXDQ    32(R11)(BX*4), Y7
+	VPMOVSXDQ    32(R10)(BX*4), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPMOVSXDQ    48(R11)(BX*4), Y7
+	VPMOVSXDQ    48(R10)(BX*4), Y7
 	VPCMPGTQ     Y7, Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added52
 
-part18Not6:
-	CMPQ         R10, $0x05
-	JNE          part18Not5
+less54:
+	CMPQ         R11, $0x05
+	JB           less56
 	VPXOR        Y5, Y5, Y5
 	VPBROADCASTQ 16(SI), Y6
-	VPMOVSXWQ    (R11)(BX*2), Y7
+	VPMOVSXWQ    (R10)(BX*2), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPMOVSXWQ    8(R11)(BX*2), Y7
+	VPMOVSXWQ    8(R10)(BX*2), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPMOVSXWQ    16(R11)(BX*2), Y7
+	VPMOVSXWQ    16(R10)(BX*2), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPMOVSXWQ    24(R11)(BX*2), Y7
+	VPMOVSXWQ    24(R10)(BX*2), Y7
 	VPCMPGTQ     Y7, Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added52
 
-part18Not5:
-	CMPQ         R10, $0x04
-	JNE          part18Not4
+less56:
 	VPXOR        Y5, Y5, Y5
 	VPBROADCASTQ 16(SI), Y6
-	VPMOVSXBQ    (R11)(BX*1), Y7
+	VPMOVSXBQ    (R10)(BX*1), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y1, Y7, Y1
-	VPMOVSXBQ    4(R11)(BX*1), Y7
+	VPMOVSXBQ    4(R10)(BX*1), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y2, Y7, Y2
-	VPMOVSXBQ    8(R11)(BX*1), Y7
+	VPMOVSXBQ    8(R10)(BX*1), Y7
 	VPCMPGTQ     Y7, Y5, Y7
 	VPAND        Y6, Y7, Y7
 	VPOR         Y3, Y7, Y3
-	VPMOVSXBQ    12(R11)(BX*1), Y7
+	VPMOVSXBQ    12(R10)(BX*1), Y7
 	VPCMPGTQ     Y7, Y5, Y5
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
-	JMP          part18Added
+	JMP          added52
 
-part18Not4:
-part18Added:
+less53:
+	CMPQ         R11, $0x02
+	JB           less57
+	CMPQ         R11, $0x03
+	JB           less58
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right59
+	VPBROADCASTQ 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPAND        (R10)(BX*8), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPAND        32(R10)(BX*8), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPAND        64(R10)(BX*8), Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPAND        96(R10)(BX*8), Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+right59:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VMOVDQU      (R10)(BX*8), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VMOVDQU      32(R10)(BX*8), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VMOVDQU      64(R10)(BX*8), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VMOVDQU      96(R10)(BX*8), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+less58:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right60
+	VPBROADCASTQ 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPMOVZXDQ    (R10)(BX*4), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXDQ    16(R10)(BX*4), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXDQ    32(R10)(BX*4), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXDQ    48(R10)(BX*4), Y7
+	VPAND        Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+right60:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVZXDQ    (R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXDQ    16(R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXDQ    32(R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXDQ    48(R10)(BX*4), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+less57:
+	CMPQ         R11, $0x01
+	JB           less61
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right62
+	VPBROADCASTQ 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPMOVZXWQ    (R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXWQ    8(R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXWQ    16(R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXWQ    24(R10)(BX*2), Y7
+	VPAND        Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+right62:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVZXWQ    (R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXWQ    8(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXWQ    16(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXWQ    24(R10)(BX*2), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+less61:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right63
+	VPBROADCASTQ 16(SI), Y5
+	VMOVQ        R11, X6
+	VPBROADCASTQ X6, Y6
+	VPSRLVQ      Y6, Y5, Y5
+	VPMOVZXBQ    (R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXBQ    4(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXBQ    8(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y7
+	VPSLLVQ      Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXBQ    12(R10)(BX*1), Y7
+	VPAND        Y7, Y5, Y5
+	VPSLLVQ      Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+	JMP          added52
+
+right63:
+	NEGQ         R11
+	VMOVQ        R11, X5
+	VPBROADCASTQ X5, Y5
+	VPBROADCASTQ 16(SI), Y6
+	VPMOVZXBQ    (R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y1, Y7, Y1
+	VPMOVZXBQ    4(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y2, Y7, Y2
+	VPMOVZXBQ    8(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y7
+	VPAND        Y6, Y7, Y7
+	VPOR         Y3, Y7, Y3
+	VPMOVZXBQ    12(R10)(BX*1), Y7
+	VPSRLVQ      Y5, Y7, Y5
+	VPAND        Y6, Y5, Y5
+	VPOR         Y4, Y5, Y4
+
+added52:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part18
+	JNZ  field51
 
-part18Last:
-	CMPQ    size+48(FP), $0x08
-	JNE     sized20Not8
+field51Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x04
+	JB      less66
+	CMPQ    SI, $0x08
+	JB      less67
 	VMOVDQU Y1, (AX)(BX*8)
 	VMOVDQU Y2, 32(AX)(BX*8)
 	VMOVDQU Y3, 64(AX)(BX*8)
 	VMOVDQU Y4, 96(AX)(BX*8)
-	JMP     sized20
+	JMP     sized65
 
-sized20Not8:
-	CMPQ         size+48(FP), $0x04
-	JNE          sized20Not4
+less67:
 	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X5
 	VPOR         X5, X1, X1
@@ -23640,11 +20381,11 @@ sized20Not8:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 48(AX)(BX*4)
-	JMP          sized20
+	JMP          sized65
 
-sized20Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized20Not2
+less66:
+	CMPQ         SI, $0x02
+	JB           less68
 	VPSHUFB      narrow64To16<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X5
 	VPOR         X5, X1, X1
@@ -23661,9 +20402,9 @@ sized20Not4:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVQ        X1, 24(AX)(BX*2)
-	JMP          sized20
+	JMP          sized65
 
-sized20Not2:
+less68:
 	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X5
 	VPOR         X5, X1, X1
@@ -23681,282 +20422,301 @@ sized20Not2:
 	VPOR         X2, X1, X1
 	VMOVD        X1, 12(AX)(BX*1)
 
-sized20:
+sized65:
 	ADDQ $0x10, BX
 	SUBQ $0x10, DI
-	JAE  tile13
+	JAE  tile44
 
-tileDone14:
+tileDone45:
 	ADDQ $0x10, DI
 	SUBQ $0x04, DI
-	JB   tileDone22
+	JB   tileDone70
 
 	// Vectors at a time: 1.
-tile21:
+tile69:
+	MOVQ         value+64(FP), SI
+	VMOVQ        SI, X1
+	VPBROADCASTQ X1, Y1
+	VMOVDQA      Y1, Y1
 	TESTQ        CX, CX
-	JZ           zero23
-	VPBROADCASTQ keep+56(FP), Y1
-	CMPQ         size+48(FP), $0x08
-	JNE          sized25Not8
-	VMOVDQU      (CX)(BX*8), Y2
-	VPAND        Y1, Y2, Y1
-	JMP          sized25
+	JZ           start71
+	MOVQ         keep+56(FP), SI
+	VMOVQ        SI, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x04
+	JB           less73
+	CMPQ         SI, $0x08
+	JB           less74
+	VMOVDQU      (CX)(BX*8), Y3
+	VPAND        Y2, Y3, Y3
+	VPOR         Y3, Y1, Y1
+	JMP          sized72
 
-sized25Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized25Not4
-	VPMOVZXDQ (CX)(BX*4), Y2
-	VPAND     Y1, Y2, Y1
-	JMP       sized25
+less74:
+	VPMOVZXDQ (CX)(BX*4), Y3
+	VPAND     Y2, Y3, Y3
+	VPOR      Y3, Y1, Y1
+	JMP       sized72
 
-sized25Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized25Not2
-	VPMOVZXWQ (CX)(BX*2), Y2
-	VPAND     Y1, Y2, Y1
-	JMP       sized25
+less73:
+	CMPQ      SI, $0x02
+	JB        less75
+	VPMOVZXWQ (CX)(BX*2), Y3
+	VPAND     Y2, Y3, Y3
+	VPOR      Y3, Y1, Y1
+	JMP       sized72
 
-sized25Not2:
-	VPMOVZXBQ (CX)(BX*1), Y2
-	VPAND     Y1, Y2, Y1
+less75:
+	VPMOVZXBQ (CX)(BX*1), Y3
+	VPAND     Y2, Y3, Y3
+	VPOR      Y3, Y1, Y1
 
-sized25:
-	VPBROADCASTQ value+64(FP), Y2
-	VPOR         Y2, Y1, Y1
-	JMP          start24
-
-zero23:
-	VPBROADCASTQ value+64(FP), Y1
-
-start24:
+sized72:
+start71:
 	MOVQ  DX, SI
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part26Last
+	JZ    field76Last
 
-	// One part a turn, by its kind.
-part26:
-	MOVQ         (SI), R11
-	MOVQ         24(SI), R10
-	CMPQ         R10, $0x03
-	JNE          part26Not3
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VMOVDQU      (R11)(BX*8), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not3:
-	CMPQ         R10, $0x02
-	JNE          part26Not2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VPMOVZXDQ    (R11)(BX*4), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not2:
-	CMPQ         R10, $0x01
-	JNE          part26Not1
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VPMOVZXWQ    (R11)(BX*2), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not1:
-	CMPQ         R10, $0x00
-	JNE          part26Not0
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	TESTQ        R10, R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X2
-	VPBROADCASTQ X2, Y2
-	XORL         R12, R12
-	MOVQ         8(SI), R10
-	NEGQ         R10
-	CMOVQLT      R12, R10
-	VMOVQ        R10, X3
-	VPBROADCASTQ X3, Y3
-	VPBROADCASTQ 16(SI), Y4
-	VPMOVZXBQ    (R11)(BX*1), Y5
-	VPSLLVQ      Y2, Y5, Y2
-	VPSRLVQ      Y3, Y2, Y2
-	VPAND        Y4, Y2, Y2
-	VPOR         Y1, Y2, Y1
-	JMP          part26Added
-
-part26Not0:
-	CMPQ         R10, $0x07
-	JNE          part26Not7
+	// One field a turn, by its kind.
+field76:
+	MOVQ         (SI), R10
+	MOVBLZX      27(SI), R11
+	CMPQ         R11, $0x08
+	JAE          added77
+	CMPQ         R11, $0x04
+	JB           less78
+	CMPQ         R11, $0x06
+	JB           less79
+	CMPQ         R11, $0x07
+	JB           less80
 	VPXOR        Y2, Y2, Y2
 	VPBROADCASTQ 16(SI), Y3
-	VPCMPGTQ     (R11)(BX*8), Y2, Y2
+	VPCMPGTQ     (R10)(BX*8), Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added77
 
-part26Not7:
-	CMPQ         R10, $0x06
-	JNE          part26Not6
+less80:
 	VPXOR        Y2, Y2, Y2
 	VPBROADCASTQ 16(SI), Y3
-	VPMOVSXDQ    (R11)(BX*4), Y4
+	VPMOVSXDQ    (R10)(BX*4), Y4
 	VPCMPGTQ     Y4, Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added77
 
-part26Not6:
-	CMPQ         R10, $0x05
-	JNE          part26Not5
+less79:
+	CMPQ         R11, $0x05
+	JB           less81
 	VPXOR        Y2, Y2, Y2
 	VPBROADCASTQ 16(SI), Y3
-	VPMOVSXWQ    (R11)(BX*2), Y4
+	VPMOVSXWQ    (R10)(BX*2), Y4
 	VPCMPGTQ     Y4, Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added77
 
-part26Not5:
-	CMPQ         R10, $0x04
-	JNE          part26Not4
+less81:
 	VPXOR        Y2, Y2, Y2
 	VPBROADCASTQ 16(SI), Y3
-	VPMOVSXBQ    (R11)(BX*1), Y4
+	VPMOVSXBQ    (R10)(BX*1), Y4
 	VPCMPGTQ     Y4, Y2, Y2
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
-	JMP          part26Added
+	JMP          added77
 
-part26Not4:
-part26Added:
+less78:
+	CMPQ         R11, $0x02
+	JB           less82
+	CMPQ         R11, $0x03
+	JB           less83
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right84
+	VPBROADCASTQ 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPAND        (R10)(BX*8), Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+right84:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VMOVDQU      (R10)(BX*8), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+less83:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right85
+	VPBROADCASTQ 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPMOVZXDQ    (R10)(BX*4), Y4
+	VPAND        Y4, Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+right85:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXDQ    (R10)(BX*4), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+less82:
+	CMPQ         R11, $0x01
+	JB           less86
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right87
+	VPBROADCASTQ 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPMOVZXWQ    (R10)(BX*2), Y4
+	VPAND        Y4, Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+right87:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXWQ    (R10)(BX*2), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+less86:
+	MOVBQSX      24(SI), R11
+	TESTQ        R11, R11
+	JLT          right88
+	VPBROADCASTQ 16(SI), Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	VPSRLVQ      Y3, Y2, Y2
+	VPMOVZXBQ    (R10)(BX*1), Y4
+	VPAND        Y4, Y2, Y2
+	VPSLLVQ      Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+	JMP          added77
+
+right88:
+	NEGQ         R11
+	VMOVQ        R11, X2
+	VPBROADCASTQ X2, Y2
+	VPBROADCASTQ 16(SI), Y3
+	VPMOVZXBQ    (R10)(BX*1), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPAND        Y3, Y2, Y2
+	VPOR         Y1, Y2, Y1
+
+added77:
 	ADDQ $0x20, SI
 	DECQ R9
-	JNZ  part26
+	JNZ  field76
 
-part26Last:
-	CMPQ    size+48(FP), $0x08
-	JNE     sized28Not8
+field76Last:
+	MOVQ    size+48(FP), SI
+	CMPQ    SI, $0x04
+	JB      less91
+	CMPQ    SI, $0x08
+	JB      less92
 	VMOVDQU Y1, (AX)(BX*8)
-	JMP     sized28
+	JMP     sized90
 
-sized28Not8:
-	CMPQ         size+48(FP), $0x04
-	JNE          sized28Not4
+less92:
 	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, (AX)(BX*4)
-	JMP          sized28
+	JMP          sized90
 
-sized28Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized28Not2
+less91:
+	CMPQ         SI, $0x02
+	JB           less93
 	VPSHUFB      narrow64To16<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVQ        X1, (AX)(BX*2)
-	JMP          sized28
+	JMP          sized90
 
-sized28Not2:
+less93:
 	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
 	VEXTRACTI128 $0x01, Y1, X2
 	VPOR         X2, X1, X1
 	VMOVD        X1, (AX)(BX*1)
 
-sized28:
+sized90:
 	ADDQ $0x04, BX
 	SUBQ $0x04, DI
-	JAE  tile21
+	JAE  tile69
 
-tileDone22:
+tileDone70:
 	ADDQ    $0x04, DI
 	TESTQ   DI, DI
 	JZ      done
-	CMPQ    size+48(FP), $0x08
-	JNE     sized30Not8
+	MOVQ    size+48(FP), CX
+	CMPQ    CX, $0x04
+	JB      less96
+	CMPQ    CX, $0x08
+	JB      less97
 	VMOVDQU Y0, (AX)(R8*8)
-	JMP     sized30
+	JMP     sized95
 
-sized30Not8:
-	CMPQ         size+48(FP), $0x04
-	JNE          sized30Not4
+less97:
 	VPSHUFB      narrow64To32<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
 	VMOVDQU      X0, (AX)(R8*4)
-	JMP          sized30
+	JMP          sized95
 
-sized30Not4:
-	CMPQ         size+48(FP), $0x02
-	JNE          sized30Not2
+less96:
+	CMPQ         CX, $0x02
+	JB           less98
 	VPSHUFB      narrow64To16<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
 	VMOVQ        X0, (AX)(R8*2)
-	JMP          sized30
+	JMP          sized95
 
-sized30Not2:
+less98:
 	VPSHUFB      narrow64To8<>+0(SB), Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
 	VMOVD        X0, (AX)(R8*1)
 
-sized30:
+sized95:
 done:
 	VZEROUPPER
 	RET
 
-// func pack8AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// func pack8AVX512(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·pack8AVX512(SB), NOSPLIT, $0-73
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	SUBQ  BX, SI
@@ -23974,54 +20734,52 @@ TEXT ·pack8AVX512(SB), NOSPLIT, $0-73
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVQ        R8, K1
+	MOVQ         value+64(FP), R8
+	VPBROADCASTB R8, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero2
-	VPBROADCASTQ keep+56(FP), Z0
-	VMOVDQU8.Z   (CX)(BX*1), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start3
+	JZ           start2
+	MOVQ         keep+56(FP), R8
+	VPBROADCASTB R8, Z1
+	MOVQ         size+48(FP), R8
+	VMOVDQU8.Z   (CX)(BX*1), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
 
-zero2:
-	VPBROADCASTQ value+64(FP), Z0
-
-start3:
+start2:
 	MOVQ  DX, R8
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part5Last
+	JZ    field4Last
 
-	// One part a turn, by its kind.
-part5:
-	MOVQ         (R8), R11
-	MOVQ         24(R8), R10
-	CMPQ         R10, $0x00
-	JNE          part5Not0
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU8.Z   (R11)(BX*1), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not0:
-	CMPQ         R10, $0x04
-	JNE          part5Not4
-	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU8.Z   (R11)(BX*1), K1, Z2
+	// One field a turn, by its kind.
+field4:
+	MOVQ         (R8), R10
+	MOVBLZX      27(R8), R11
+	CMPQ         R11, $0x08
+	JAE          added5
+	CMPQ         R11, $0x04
+	JB           less6
+	VPBROADCASTB 16(R8), Z1
+	VMOVDQU8.Z   (R10)(BX*1), K1, Z2
 	VPMOVB2M     Z2, K2
 	VPMOVM2B     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not4:
-part5Added:
+less6:
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTB 16(R8), Z2
+	VMOVDQU8.Z   (R10)(BX*1), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added5:
 	ADDQ $0x20, R8
 	DECQ R9
-	JNZ  part5
+	JNZ  field4
 
-part5Last:
+field4Last:
 	VMOVDQU8 Z0, K1, (AX)(BX*1)
 	ADDQ     DI, BX
 	SUBQ     DI, SI
@@ -24029,181 +20787,260 @@ part5Last:
 aligned:
 cached1:
 	SUBQ $0x00000100, SI
-	JB   tileDone7
+	JB   tileDone8
 
 	// Vectors at a time: 4.
-tile6:
+tile7:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTB DI, Z3
+	VMOVDQA64    Z3, Z0
+	VMOVDQA64    Z3, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQA64    Z3, Z3
 	TESTQ        CX, CX
-	JZ           zero8
-	VPBROADCASTQ keep+56(FP), Z3
-	VMOVDQU64    (CX)(BX*1), Z0
-	VPANDQ       Z3, Z0, Z0
-	VMOVDQU64    64(CX)(BX*1), Z1
-	VPANDQ       Z3, Z1, Z1
-	VMOVDQU64    128(CX)(BX*1), Z2
-	VPANDQ       Z3, Z2, Z2
-	VMOVDQU64    192(CX)(BX*1), Z4
-	VPANDQ       Z3, Z4, Z3
-	VPBROADCASTQ value+64(FP), Z4
-	VPORQ        Z4, Z0, Z0
-	VPORQ        Z4, Z1, Z1
-	VPORQ        Z4, Z2, Z2
-	VPORQ        Z4, Z3, Z3
-	JMP          start9
-
-zero8:
-	VPBROADCASTQ value+64(FP), Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPBROADCASTQ value+64(FP), Z2
-	VPBROADCASTQ value+64(FP), Z3
+	JZ           start9
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTB DI, Z4
+	MOVQ         size+48(FP), DI
+	VMOVDQU64    (CX)(BX*1), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z0, Z0
+	VMOVDQU64    64(CX)(BX*1), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z1, Z1
+	VMOVDQU64    128(CX)(BX*1), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z2, Z2
+	VMOVDQU64    192(CX)(BX*1), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z3, Z3
 
 start9:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part11Last
+	JZ    field11Last
 
-	// One part a turn, by its kind.
-part11:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x00
-	JNE          part11Not0
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VMOVDQU64    (R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VMOVDQU64    64(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VMOVDQU64    128(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VMOVDQU64    192(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
-
-part11Not0:
-	CMPQ         R9, $0x04
-	JNE          part11Not4
-	VPBROADCASTQ 16(DI), Z4
-	VMOVDQU64    (R10)(BX*1), Z5
+	// One field a turn, by its kind.
+field11:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added12
+	CMPQ         R10, $0x04
+	JB           less13
+	VPBROADCASTB 16(DI), Z4
+	VMOVDQU64    (R9)(BX*1), Z5
 	VPMOVB2M     Z5, K1
 	VPMOVM2B     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VMOVDQU64    64(R10)(BX*1), Z5
+	VMOVDQU64    64(R9)(BX*1), Z5
 	VPMOVB2M     Z5, K1
 	VPMOVM2B     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VMOVDQU64    128(R10)(BX*1), Z5
+	VMOVDQU64    128(R9)(BX*1), Z5
 	VPMOVB2M     Z5, K1
 	VPMOVM2B     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VMOVDQU64    192(R10)(BX*1), Z5
+	VMOVDQU64    192(R9)(BX*1), Z5
 	VPMOVB2M     Z5, K1
 	VPMOVM2B     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+	JMP          added12
 
-part11Not4:
-part11Added:
+less13:
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTB 16(DI), Z5
+	VMOVDQU64    (R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+
+added12:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part11
+	JNZ  field11
 
-part11Last:
+field11Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached13
+	JZ       cached15
 	VMOVNTDQ Z0, (AX)(BX*1)
 	VMOVNTDQ Z1, 64(AX)(BX*1)
 	VMOVNTDQ Z2, 128(AX)(BX*1)
 	VMOVNTDQ Z3, 192(AX)(BX*1)
-	JMP      stored12
+	JMP      stored14
 
-cached13:
+cached15:
+	MOVQ      size+48(FP), DI
 	VMOVDQU64 Z0, (AX)(BX*1)
 	VMOVDQU64 Z1, 64(AX)(BX*1)
 	VMOVDQU64 Z2, 128(AX)(BX*1)
 	VMOVDQU64 Z3, 192(AX)(BX*1)
 
-stored12:
+stored14:
 	ADDQ $0x00000100, BX
 	SUBQ $0x00000100, SI
-	JAE  tile6
+	JAE  tile7
 
-tileDone7:
+tileDone8:
 	ADDQ $0x00000100, SI
-	SUBQ $0x40, SI
-	JB   tileDone16
+	SUBQ $0x00000080, SI
+	JB   tileDone18
 
-	// Vectors at a time: 1.
-tile15:
+	// Vectors at a time: 2.
+tile17:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTB DI, Z1
+	VMOVDQA64    Z1, Z0
+	VMOVDQA64    Z1, Z1
 	TESTQ        CX, CX
-	JZ           zero17
-	VPBROADCASTQ keep+56(FP), Z0
-	VMOVDQU64    (CX)(BX*1), Z1
-	VPANDQ       Z0, Z1, Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start18
+	JZ           start19
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTB DI, Z2
+	MOVQ         size+48(FP), DI
+	VMOVDQU64    (CX)(BX*1), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*1), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z1, Z1
 
-zero17:
-	VPBROADCASTQ value+64(FP), Z0
-
-start18:
+start19:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part20Last
+	JZ    field21Last
 
-	// One part a turn, by its kind.
-part20:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x00
-	JNE          part20Not0
-	VPBROADCASTQ 8(DI), Z1
-	VPBROADCASTQ 16(DI), Z2
-	VMOVDQU64    (R10)(BX*1), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	// One field a turn, by its kind.
+field21:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added22
+	CMPQ         R10, $0x04
+	JB           less23
+	VPBROADCASTB 16(DI), Z2
+	VMOVDQU64    (R9)(BX*1), Z3
+	VPMOVB2M     Z3, K1
+	VPMOVM2B     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VMOVDQU64    64(R9)(BX*1), Z3
+	VPMOVB2M     Z3, K1
+	VPMOVM2B     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added22
 
-part20Not0:
-	CMPQ         R9, $0x04
-	JNE          part20Not4
-	VPBROADCASTQ 16(DI), Z1
-	VMOVDQU64    (R10)(BX*1), Z2
+less23:
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTB 16(DI), Z3
+	VMOVDQU64    (R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VMOVDQU64    64(R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
+
+added22:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  field21
+
+field21Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached25
+	VMOVNTDQ Z0, (AX)(BX*1)
+	VMOVNTDQ Z1, 64(AX)(BX*1)
+	JMP      stored24
+
+cached25:
+	MOVQ      size+48(FP), DI
+	VMOVDQU64 Z0, (AX)(BX*1)
+	VMOVDQU64 Z1, 64(AX)(BX*1)
+
+stored24:
+	ADDQ $0x00000080, BX
+	SUBQ $0x00000080, SI
+	JAE  tile17
+
+tileDone18:
+	ADDQ $0x00000080, SI
+	SUBQ $0x40, SI
+	JB   tileDone28
+
+	// Vectors at a time: 1.
+tile27:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTB DI, Z0
+	VMOVDQA64    Z0, Z0
+	TESTQ        CX, CX
+	JZ           start29
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTB DI, Z1
+	MOVQ         size+48(FP), DI
+	VMOVDQU64    (CX)(BX*1), Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+
+start29:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    field31Last
+
+	// One field a turn, by its kind.
+field31:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added32
+	CMPQ         R10, $0x04
+	JB           less33
+	VPBROADCASTB 16(DI), Z1
+	VMOVDQU64    (R9)(BX*1), Z2
 	VPMOVB2M     Z2, K1
 	VPMOVM2B     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+	JMP          added32
 
-part20Not4:
-part20Added:
+less33:
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTB 16(DI), Z2
+	VMOVDQU64    (R9)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added32:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part20
+	JNZ  field31
 
-part20Last:
+field31Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached22
+	JZ       cached35
 	VMOVNTDQ Z0, (AX)(BX*1)
-	JMP      stored21
+	JMP      stored34
 
-cached22:
+cached35:
+	MOVQ      size+48(FP), DI
 	VMOVDQU64 Z0, (AX)(BX*1)
 
-stored21:
+stored34:
 	ADDQ $0x40, BX
 	SUBQ $0x40, SI
-	JAE  tile15
+	JAE  tile27
 
-tileDone16:
+tileDone28:
 	ADDQ  $0x40, SI
 	TESTQ SI, SI
 	JZ    done
@@ -24212,72 +21049,71 @@ tileDone16:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVQ        DI, K1
+	MOVQ         value+64(FP), SI
+	VPBROADCASTB SI, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero24
-	VPBROADCASTQ keep+56(FP), Z0
-	VMOVDQU8.Z   (CX)(BX*1), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start25
+	JZ           start37
+	MOVQ         keep+56(FP), SI
+	VPBROADCASTB SI, Z1
+	MOVQ         size+48(FP), SI
+	VMOVDQU8.Z   (CX)(BX*1), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
 
-zero24:
-	VPBROADCASTQ value+64(FP), Z0
-
-start25:
+start37:
 	MOVQ  DX, CX
 	MOVQ  k+24(FP), DX
 	TESTQ DX, DX
-	JZ    part27Last
+	JZ    field39Last
 
-	// One part a turn, by its kind.
-part27:
-	MOVQ         (CX), DI
-	MOVQ         24(CX), SI
-	CMPQ         SI, $0x00
-	JNE          part27Not0
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU8.Z   (DI)(BX*1), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not0:
-	CMPQ         SI, $0x04
-	JNE          part27Not4
-	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU8.Z   (DI)(BX*1), K1, Z2
+	// One field a turn, by its kind.
+field39:
+	MOVQ         (CX), SI
+	MOVBLZX      27(CX), DI
+	CMPQ         DI, $0x08
+	JAE          added40
+	CMPQ         DI, $0x04
+	JB           less41
+	VPBROADCASTB 16(CX), Z1
+	VMOVDQU8.Z   (SI)(BX*1), K1, Z2
 	VPMOVB2M     Z2, K2
 	VPMOVM2B     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added40
 
-part27Not4:
-part27Added:
+less41:
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTB 16(CX), Z2
+	VMOVDQU8.Z   (SI)(BX*1), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added40:
 	ADDQ $0x20, CX
 	DECQ DX
-	JNZ  part27
+	JNZ  field39
 
-part27Last:
+field39Last:
+	MOVQ     size+48(FP), CX
 	VMOVDQU8 Z0, K1, (AX)(BX*1)
 
 done:
 	MOVB  stream+72(FP), AL
 	TESTB AL, AL
-	JZ    cached30
+	JZ    cached44
 	SFENCE
 
-cached30:
+cached44:
 	VZEROUPPER
 	RET
 
-// func pack16AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// func pack16AVX512(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·pack16AVX512(SB), NOSPLIT, $0-73
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	SUBQ  BX, SI
@@ -24296,76 +21132,74 @@ TEXT ·pack16AVX512(SB), NOSPLIT, $0-73
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVQ        R8, K1
+	MOVQ         value+64(FP), R8
+	VPBROADCASTW R8, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero2
-	VPBROADCASTQ keep+56(FP), Z0
-	VMOVDQU16.Z  (CX)(BX*2), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start3
+	JZ           start2
+	MOVQ         keep+56(FP), R8
+	VPBROADCASTW R8, Z1
+	MOVQ         size+48(FP), R8
+	VMOVDQU16.Z  (CX)(BX*2), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
 
-zero2:
-	VPBROADCASTQ value+64(FP), Z0
-
-start3:
+start2:
 	MOVQ  DX, R8
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part5Last
+	JZ    field4Last
 
-	// One part a turn, by its kind.
-part5:
-	MOVQ         (R8), R11
-	MOVQ         24(R8), R10
-	CMPQ         R10, $0x01
-	JNE          part5Not1
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU16.Z  (R11)(BX*2), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not1:
-	CMPQ         R10, $0x00
-	JNE          part5Not0
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU8.Z   (R11)(BX*1), K1, Y3
-	VPMOVZXBW    Y3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not0:
-	CMPQ         R10, $0x05
-	JNE          part5Not5
-	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU16.Z  (R11)(BX*2), K1, Z2
+	// One field a turn, by its kind.
+field4:
+	MOVQ         (R8), R10
+	MOVBLZX      27(R8), R11
+	CMPQ         R11, $0x08
+	JAE          added5
+	CMPQ         R11, $0x04
+	JB           less6
+	CMPQ         R11, $0x05
+	JB           less7
+	VPBROADCASTW 16(R8), Z1
+	VMOVDQU16.Z  (R10)(BX*2), K1, Z2
 	VPMOVW2M     Z2, K2
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not5:
-	CMPQ         R10, $0x04
-	JNE          part5Not4
-	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU8.Z   (R11)(BX*1), K1, Y2
+less7:
+	VPBROADCASTW 16(R8), Z1
+	VMOVDQU8.Z   (R10)(BX*1), K1, Y2
 	VPMOVSXBW    Y2, Z2
 	VPMOVW2M     Z2, K2
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not4:
-part5Added:
+less6:
+	CMPQ         R11, $0x01
+	JB           less8
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTW 16(R8), Z2
+	VMOVDQU16.Z  (R10)(BX*2), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added5
+
+less8:
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTW 16(R8), Z2
+	VMOVDQU8.Z   (R10)(BX*1), K1, Y3
+	VPMOVZXBW    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added5:
 	ADDQ $0x20, R8
 	DECQ R9
-	JNZ  part5
+	JNZ  field4
 
-part5Last:
+field4Last:
 	VMOVDQU16 Z0, K1, (AX)(BX*2)
 	ADDQ      DI, BX
 	SUBQ      DI, SI
@@ -24373,166 +21207,168 @@ part5Last:
 aligned:
 cached1:
 	SUBQ $0x00000080, SI
-	JB   tileDone7
+	JB   tileDone10
 
 	// Vectors at a time: 4.
-tile6:
+tile9:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTW DI, Z3
+	VMOVDQA64    Z3, Z0
+	VMOVDQA64    Z3, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQA64    Z3, Z3
 	TESTQ        CX, CX
-	JZ           zero8
-	VPBROADCASTQ keep+56(FP), Z3
-	CMPQ         size+48(FP), $0x02
-	JNE          sized10Not2
-	VMOVDQU64    (CX)(BX*2), Z0
-	VPANDQ       Z3, Z0, Z0
-	VMOVDQU64    64(CX)(BX*2), Z1
-	VPANDQ       Z3, Z1, Z1
-	VMOVDQU64    128(CX)(BX*2), Z2
-	VPANDQ       Z3, Z2, Z2
-	VMOVDQU64    192(CX)(BX*2), Z4
-	VPANDQ       Z3, Z4, Z3
-	JMP          sized10
+	JZ           start11
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTW DI, Z4
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less13
+	VMOVDQU64    (CX)(BX*2), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z0, Z0
+	VMOVDQU64    64(CX)(BX*2), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z1, Z1
+	VMOVDQU64    128(CX)(BX*2), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z2, Z2
+	VMOVDQU64    192(CX)(BX*2), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z3, Z3
+	JMP          sized12
 
-sized10Not2:
-	VPMOVZXBW (CX)(BX*1), Z0
-	VPANDQ    Z3, Z0, Z0
-	VPMOVZXBW 32(CX)(BX*1), Z1
-	VPANDQ    Z3, Z1, Z1
-	VPMOVZXBW 64(CX)(BX*1), Z2
-	VPANDQ    Z3, Z2, Z2
-	VPMOVZXBW 96(CX)(BX*1), Z4
-	VPANDQ    Z3, Z4, Z3
+less13:
+	VPMOVZXBW (CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z0, Z0
+	VPMOVZXBW 32(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z1, Z1
+	VPMOVZXBW 64(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z2, Z2
+	VPMOVZXBW 96(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z3, Z3
 
-sized10:
-	VPBROADCASTQ value+64(FP), Z4
-	VPORQ        Z4, Z0, Z0
-	VPORQ        Z4, Z1, Z1
-	VPORQ        Z4, Z2, Z2
-	VPORQ        Z4, Z3, Z3
-	JMP          start9
-
-zero8:
-	VPBROADCASTQ value+64(FP), Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPBROADCASTQ value+64(FP), Z2
-	VPBROADCASTQ value+64(FP), Z3
-
-start9:
+sized12:
+start11:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part11Last
+	JZ    field14Last
 
-	// One part a turn, by its kind.
-part11:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x01
-	JNE          part11Not1
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VMOVDQU64    (R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VMOVDQU64    64(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VMOVDQU64    128(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VMOVDQU64    192(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
-
-part11Not1:
-	CMPQ         R9, $0x00
-	JNE          part11Not0
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VPMOVZXBW    (R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VPMOVZXBW    32(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VPMOVZXBW    64(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VPMOVZXBW    96(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
-
-part11Not0:
-	CMPQ         R9, $0x05
-	JNE          part11Not5
-	VPBROADCASTQ 16(DI), Z4
-	VMOVDQU64    (R10)(BX*2), Z5
+	// One field a turn, by its kind.
+field14:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added15
+	CMPQ         R10, $0x04
+	JB           less16
+	CMPQ         R10, $0x05
+	JB           less17
+	VPBROADCASTW 16(DI), Z4
+	VMOVDQU64    (R9)(BX*2), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VMOVDQU64    64(R10)(BX*2), Z5
+	VMOVDQU64    64(R9)(BX*2), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VMOVDQU64    128(R10)(BX*2), Z5
+	VMOVDQU64    128(R9)(BX*2), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VMOVDQU64    192(R10)(BX*2), Z5
+	VMOVDQU64    192(R9)(BX*2), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+	JMP          added15
 
-part11Not5:
-	CMPQ         R9, $0x04
-	JNE          part11Not4
-	VPBROADCASTQ 16(DI), Z4
-	VPMOVSXBW    (R10)(BX*1), Z5
+less17:
+	VPBROADCASTW 16(DI), Z4
+	VPMOVSXBW    (R9)(BX*1), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VPMOVSXBW    32(R10)(BX*1), Z5
+	VPMOVSXBW    32(R9)(BX*1), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VPMOVSXBW    64(R10)(BX*1), Z5
+	VPMOVSXBW    64(R9)(BX*1), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VPMOVSXBW    96(R10)(BX*1), Z5
+	VPMOVSXBW    96(R9)(BX*1), Z5
 	VPMOVW2M     Z5, K1
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+	JMP          added15
 
-part11Not4:
-part11Added:
+less16:
+	CMPQ         R10, $0x01
+	JB           less18
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTW 16(DI), Z5
+	VMOVDQU64    (R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          added15
+
+less18:
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTW 16(DI), Z5
+	VPMOVZXBW    (R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXBW    32(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXBW    64(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXBW    96(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+
+added15:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part11
+	JNZ  field14
 
-part11Last:
+field14Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached13
+	JZ       cached20
 	VMOVNTDQ Z0, (AX)(BX*2)
 	VMOVNTDQ Z1, 64(AX)(BX*2)
 	VMOVNTDQ Z2, 128(AX)(BX*2)
 	VMOVNTDQ Z3, 192(AX)(BX*2)
-	JMP      stored12
+	JMP      stored19
 
-cached13:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized14Not2
+cached20:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less22
 	VMOVDQU64 Z0, (AX)(BX*2)
 	VMOVDQU64 Z1, 64(AX)(BX*2)
 	VMOVDQU64 Z2, 128(AX)(BX*2)
 	VMOVDQU64 Z3, 192(AX)(BX*2)
-	JMP       sized14
+	JMP       sized21
 
-sized14Not2:
+less22:
 	VPMOVWB Z0, Y0
 	VMOVDQU Y0, (AX)(BX*1)
 	VPMOVWB Z1, Y0
@@ -24542,119 +21378,248 @@ sized14Not2:
 	VPMOVWB Z3, Y0
 	VMOVDQU Y0, 96(AX)(BX*1)
 
-sized14:
-stored12:
+sized21:
+stored19:
 	ADDQ $0x00000080, BX
 	SUBQ $0x00000080, SI
-	JAE  tile6
+	JAE  tile9
 
-tileDone7:
+tileDone10:
 	ADDQ $0x00000080, SI
-	SUBQ $0x20, SI
-	JB   tileDone16
+	SUBQ $0x40, SI
+	JB   tileDone24
 
-	// Vectors at a time: 1.
-tile15:
+	// Vectors at a time: 2.
+tile23:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTW DI, Z1
+	VMOVDQA64    Z1, Z0
+	VMOVDQA64    Z1, Z1
 	TESTQ        CX, CX
-	JZ           zero17
-	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x02
-	JNE          sized19Not2
-	VMOVDQU64    (CX)(BX*2), Z1
-	VPANDQ       Z0, Z1, Z0
-	JMP          sized19
+	JZ           start25
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTW DI, Z2
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less27
+	VMOVDQU64    (CX)(BX*2), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*2), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z1, Z1
+	JMP          sized26
 
-sized19Not2:
-	VPMOVZXBW (CX)(BX*1), Z1
-	VPANDQ    Z0, Z1, Z0
+less27:
+	VPMOVZXBW (CX)(BX*1), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z0, Z0
+	VPMOVZXBW 32(CX)(BX*1), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z1, Z1
 
-sized19:
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start18
-
-zero17:
-	VPBROADCASTQ value+64(FP), Z0
-
-start18:
+sized26:
+start25:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part20Last
+	JZ    field28Last
 
-	// One part a turn, by its kind.
-part20:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x01
-	JNE          part20Not1
-	VPBROADCASTQ 8(DI), Z1
-	VPBROADCASTQ 16(DI), Z2
-	VMOVDQU64    (R10)(BX*2), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	// One field a turn, by its kind.
+field28:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added29
+	CMPQ         R10, $0x04
+	JB           less30
+	CMPQ         R10, $0x05
+	JB           less31
+	VPBROADCASTW 16(DI), Z2
+	VMOVDQU64    (R9)(BX*2), Z3
+	VPMOVW2M     Z3, K1
+	VPMOVM2W     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VMOVDQU64    64(R9)(BX*2), Z3
+	VPMOVW2M     Z3, K1
+	VPMOVM2W     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added29
 
-part20Not1:
-	CMPQ         R9, $0x00
-	JNE          part20Not0
-	VPBROADCASTQ 8(DI), Z1
-	VPBROADCASTQ 16(DI), Z2
-	VPMOVZXBW    (R10)(BX*1), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+less31:
+	VPBROADCASTW 16(DI), Z2
+	VPMOVSXBW    (R9)(BX*1), Z3
+	VPMOVW2M     Z3, K1
+	VPMOVM2W     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VPMOVSXBW    32(R9)(BX*1), Z3
+	VPMOVW2M     Z3, K1
+	VPMOVM2W     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added29
 
-part20Not0:
-	CMPQ         R9, $0x05
-	JNE          part20Not5
-	VPBROADCASTQ 16(DI), Z1
-	VMOVDQU64    (R10)(BX*2), Z2
-	VPMOVW2M     Z2, K1
-	VPMOVM2W     K1, Z2
-	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less30:
+	CMPQ         R10, $0x01
+	JB           less32
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTW 16(DI), Z3
+	VMOVDQU64    (R9)(BX*2), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VMOVDQU64    64(R9)(BX*2), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
+	JMP          added29
 
-part20Not5:
-	CMPQ         R9, $0x04
-	JNE          part20Not4
-	VPBROADCASTQ 16(DI), Z1
-	VPMOVSXBW    (R10)(BX*1), Z2
-	VPMOVW2M     Z2, K1
-	VPMOVM2W     K1, Z2
-	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less32:
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTW 16(DI), Z3
+	VPMOVZXBW    (R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VPMOVZXBW    32(R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
 
-part20Not4:
-part20Added:
+added29:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part20
+	JNZ  field28
 
-part20Last:
+field28Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached22
+	JZ       cached34
 	VMOVNTDQ Z0, (AX)(BX*2)
-	JMP      stored21
+	VMOVNTDQ Z1, 64(AX)(BX*2)
+	JMP      stored33
 
-cached22:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized23Not2
+cached34:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less36
 	VMOVDQU64 Z0, (AX)(BX*2)
-	JMP       sized23
+	VMOVDQU64 Z1, 64(AX)(BX*2)
+	JMP       sized35
 
-sized23Not2:
+less36:
+	VPMOVWB Z0, Y0
+	VMOVDQU Y0, (AX)(BX*1)
+	VPMOVWB Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*1)
+
+sized35:
+stored33:
+	ADDQ $0x40, BX
+	SUBQ $0x40, SI
+	JAE  tile23
+
+tileDone24:
+	ADDQ $0x40, SI
+	SUBQ $0x20, SI
+	JB   tileDone38
+
+	// Vectors at a time: 1.
+tile37:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTW DI, Z0
+	VMOVDQA64    Z0, Z0
+	TESTQ        CX, CX
+	JZ           start39
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTW DI, Z1
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less41
+	VMOVDQU64    (CX)(BX*2), Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+	JMP          sized40
+
+less41:
+	VPMOVZXBW (CX)(BX*1), Z2
+	VPANDQ    Z1, Z2, Z2
+	VPORQ     Z2, Z0, Z0
+
+sized40:
+start39:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    field42Last
+
+	// One field a turn, by its kind.
+field42:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added43
+	CMPQ         R10, $0x04
+	JB           less44
+	CMPQ         R10, $0x05
+	JB           less45
+	VPBROADCASTW 16(DI), Z1
+	VMOVDQU64    (R9)(BX*2), Z2
+	VPMOVW2M     Z2, K1
+	VPMOVM2W     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          added43
+
+less45:
+	VPBROADCASTW 16(DI), Z1
+	VPMOVSXBW    (R9)(BX*1), Z2
+	VPMOVW2M     Z2, K1
+	VPMOVM2W     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          added43
+
+less44:
+	CMPQ         R10, $0x01
+	JB           less46
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTW 16(DI), Z2
+	VMOVDQU64    (R9)(BX*2), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added43
+
+less46:
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTW 16(DI), Z2
+	VPMOVZXBW    (R9)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added43:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  field42
+
+field42Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached48
+	VMOVNTDQ Z0, (AX)(BX*2)
+	JMP      stored47
+
+cached48:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less50
+	VMOVDQU64 Z0, (AX)(BX*2)
+	JMP       sized49
+
+less50:
 	VPMOVWB Z0, Y0
 	VMOVDQU Y0, (AX)(BX*1)
 
-sized23:
-stored21:
+sized49:
+stored47:
 	ADDQ $0x20, BX
 	SUBQ $0x20, SI
-	JAE  tile15
+	JAE  tile37
 
-tileDone16:
+tileDone38:
 	ADDQ  $0x20, SI
 	TESTQ SI, SI
 	JZ    done
@@ -24663,112 +21628,111 @@ tileDone16:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVQ        DI, K1
+	MOVQ         value+64(FP), SI
+	VPBROADCASTW SI, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero24
-	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x02
-	JNE          sized26Not2
-	VMOVDQU16.Z  (CX)(BX*2), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	JMP          sized26
+	JZ           start51
+	MOVQ         keep+56(FP), SI
+	VPBROADCASTW SI, Z1
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less53
+	VMOVDQU16.Z  (CX)(BX*2), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+	JMP          sized52
 
-sized26Not2:
-	VMOVDQU8.Z (CX)(BX*1), K1, Y1
-	VPMOVZXBW  Y1, Z1
-	VPANDQ     Z0, Z1, Z0
+less53:
+	VMOVDQU8.Z (CX)(BX*1), K1, Y2
+	VPMOVZXBW  Y2, Z2
+	VPANDQ     Z1, Z2, Z2
+	VPORQ      Z2, Z0, Z0
 
-sized26:
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start25
-
-zero24:
-	VPBROADCASTQ value+64(FP), Z0
-
-start25:
+sized52:
+start51:
 	MOVQ  DX, CX
 	MOVQ  k+24(FP), DX
 	TESTQ DX, DX
-	JZ    part27Last
+	JZ    field54Last
 
-	// One part a turn, by its kind.
-part27:
-	MOVQ         (CX), DI
-	MOVQ         24(CX), SI
-	CMPQ         SI, $0x01
-	JNE          part27Not1
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU16.Z  (DI)(BX*2), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not1:
-	CMPQ         SI, $0x00
-	JNE          part27Not0
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU8.Z   (DI)(BX*1), K1, Y3
-	VPMOVZXBW    Y3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not0:
-	CMPQ         SI, $0x05
-	JNE          part27Not5
-	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU16.Z  (DI)(BX*2), K1, Z2
+	// One field a turn, by its kind.
+field54:
+	MOVQ         (CX), SI
+	MOVBLZX      27(CX), DI
+	CMPQ         DI, $0x08
+	JAE          added55
+	CMPQ         DI, $0x04
+	JB           less56
+	CMPQ         DI, $0x05
+	JB           less57
+	VPBROADCASTW 16(CX), Z1
+	VMOVDQU16.Z  (SI)(BX*2), K1, Z2
 	VPMOVW2M     Z2, K2
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added55
 
-part27Not5:
-	CMPQ         SI, $0x04
-	JNE          part27Not4
-	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU8.Z   (DI)(BX*1), K1, Y2
+less57:
+	VPBROADCASTW 16(CX), Z1
+	VMOVDQU8.Z   (SI)(BX*1), K1, Y2
 	VPMOVSXBW    Y2, Z2
 	VPMOVW2M     Z2, K2
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added55
 
-part27Not4:
-part27Added:
+less56:
+	CMPQ         DI, $0x01
+	JB           less58
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTW 16(CX), Z2
+	VMOVDQU16.Z  (SI)(BX*2), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added55
+
+less58:
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTW 16(CX), Z2
+	VMOVDQU8.Z   (SI)(BX*1), K1, Y3
+	VPMOVZXBW    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added55:
 	ADDQ $0x20, CX
 	DECQ DX
-	JNZ  part27
+	JNZ  field54
 
-part27Last:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized29Not2
+field54Last:
+	MOVQ      size+48(FP), CX
+	CMPQ      CX, $0x02
+	JB        less61
 	VMOVDQU16 Z0, K1, (AX)(BX*2)
-	JMP       sized29
+	JMP       sized60
 
-sized29Not2:
+less61:
 	VPMOVWB  Z0, Y0
 	VMOVDQU8 Y0, K1, (AX)(BX*1)
 
-sized29:
+sized60:
 done:
 	MOVB  stream+72(FP), AL
 	TESTB AL, AL
-	JZ    cached30
+	JZ    cached62
 	SFENCE
 
-cached30:
+cached62:
 	VZEROUPPER
 	RET
 
-// func pack32AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// func pack32AVX512(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·pack32AVX512(SB), NOSPLIT, $0-73
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	SUBQ  BX, SI
@@ -24787,321 +21751,457 @@ TEXT ·pack32AVX512(SB), NOSPLIT, $0-73
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVQ        R8, K1
+	MOVQ         value+64(FP), R8
+	VPBROADCASTD R8, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero2
-	VPBROADCASTQ keep+56(FP), Z0
-	VMOVDQU32.Z  (CX)(BX*4), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start3
+	JZ           start2
+	MOVQ         keep+56(FP), R8
+	VPBROADCASTD R8, Z1
+	MOVQ         size+48(FP), R8
+	VMOVDQU32.Z  (CX)(BX*4), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
 
-zero2:
-	VPBROADCASTQ value+64(FP), Z0
-
-start3:
+start2:
 	MOVQ  DX, R8
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part5Last
+	JZ    field4Last
 
-	// One part a turn, by its kind.
-part5:
-	MOVQ         (R8), R11
-	MOVQ         24(R8), R10
-	CMPQ         R10, $0x02
-	JNE          part5Not2
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU32.Z  (R11)(BX*4), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not2:
-	CMPQ         R10, $0x01
-	JNE          part5Not1
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU16.Z  (R11)(BX*2), K1, Y3
-	VPMOVZXWD    Y3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not1:
-	CMPQ         R10, $0x00
-	JNE          part5Not0
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU8.Z   (R11)(BX*1), K1, X3
-	VPMOVZXBD    X3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not0:
-	CMPQ         R10, $0x06
-	JNE          part5Not6
-	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU32.Z  (R11)(BX*4), K1, Z2
+	// One field a turn, by its kind.
+field4:
+	MOVQ         (R8), R10
+	MOVBLZX      27(R8), R11
+	CMPQ         R11, $0x08
+	JAE          added5
+	CMPQ         R11, $0x04
+	JB           less6
+	CMPQ         R11, $0x05
+	JB           less7
+	CMPQ         R11, $0x06
+	JB           less8
+	VPBROADCASTD 16(R8), Z1
+	VMOVDQU32.Z  (R10)(BX*4), K1, Z2
 	VPMOVD2M     Z2, K2
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not6:
-	CMPQ         R10, $0x05
-	JNE          part5Not5
-	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU16.Z  (R11)(BX*2), K1, Y2
+less8:
+	VPBROADCASTD 16(R8), Z1
+	VMOVDQU16.Z  (R10)(BX*2), K1, Y2
 	VPMOVSXWD    Y2, Z2
 	VPMOVD2M     Z2, K2
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not5:
-	CMPQ         R10, $0x04
-	JNE          part5Not4
-	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU8.Z   (R11)(BX*1), K1, X2
+less7:
+	VPBROADCASTD 16(R8), Z1
+	VMOVDQU8.Z   (R10)(BX*1), K1, X2
 	VPMOVSXBD    X2, Z2
 	VPMOVD2M     Z2, K2
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not4:
-part5Added:
+less6:
+	CMPQ         R11, $0x01
+	JB           less9
+	CMPQ         R11, $0x02
+	JB           less10
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTD 16(R8), Z2
+	VMOVDQU32.Z  (R10)(BX*4), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          added5
+
+less10:
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTD 16(R8), Z2
+	VMOVDQU16.Z  (R10)(BX*2), K1, Y3
+	VPMOVZXWD    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          added5
+
+less9:
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTD 16(R8), Z2
+	VMOVDQU8.Z   (R10)(BX*1), K1, X3
+	VPMOVZXBD    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+
+added5:
 	ADDQ $0x20, R8
 	DECQ R9
-	JNZ  part5
+	JNZ  field4
 
-part5Last:
+field4Last:
 	VMOVDQU32 Z0, K1, (AX)(BX*4)
 	ADDQ      DI, BX
 	SUBQ      DI, SI
 
 aligned:
 cached1:
-	SUBQ $0x40, SI
-	JB   tileDone7
+	SUBQ $0x00000080, SI
+	JB   tileDone12
 
-	// Vectors at a time: 4.
-tile6:
+	// Vectors at a time: 8.
+tile11:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTD DI, Z7
+	VMOVDQA64    Z7, Z0
+	VMOVDQA64    Z7, Z1
+	VMOVDQA64    Z7, Z2
+	VMOVDQA64    Z7, Z3
+	VMOVDQA64    Z7, Z4
+	VMOVDQA64    Z7, Z5
+	VMOVDQA64    Z7, Z6
+	VMOVDQA64    Z7, Z7
 	TESTQ        CX, CX
-	JZ           zero8
-	VPBROADCASTQ keep+56(FP), Z3
-	CMPQ         size+48(FP), $0x04
-	JNE          sized10Not4
-	VMOVDQU64    (CX)(BX*4), Z0
-	VPANDQ       Z3, Z0, Z0
-	VMOVDQU64    64(CX)(BX*4), Z1
-	VPANDQ       Z3, Z1, Z1
-	VMOVDQU64    128(CX)(BX*4), Z2
-	VPANDQ       Z3, Z2, Z2
-	VMOVDQU64    192(CX)(BX*4), Z4
-	VPANDQ       Z3, Z4, Z3
-	JMP          sized10
+	JZ           start13
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTD DI, Z8
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less15
+	CMPQ         DI, $0x04
+	JB           less16
+	VMOVDQU64    (CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z0, Z0
+	VMOVDQU64    64(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z1, Z1
+	VMOVDQU64    128(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z2, Z2
+	VMOVDQU64    192(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z3, Z3
+	VMOVDQU64    256(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z4, Z4
+	VMOVDQU64    320(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z5, Z5
+	VMOVDQU64    384(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z6, Z6
+	VMOVDQU64    448(CX)(BX*4), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z7, Z7
+	JMP          sized14
 
-sized10Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized10Not2
-	VPMOVZXWD (CX)(BX*2), Z0
-	VPANDQ    Z3, Z0, Z0
-	VPMOVZXWD 32(CX)(BX*2), Z1
-	VPANDQ    Z3, Z1, Z1
-	VPMOVZXWD 64(CX)(BX*2), Z2
-	VPANDQ    Z3, Z2, Z2
-	VPMOVZXWD 96(CX)(BX*2), Z4
-	VPANDQ    Z3, Z4, Z3
-	JMP       sized10
+less16:
+	VPMOVZXWD (CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z0, Z0
+	VPMOVZXWD 32(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z1, Z1
+	VPMOVZXWD 64(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z2, Z2
+	VPMOVZXWD 96(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z3, Z3
+	VPMOVZXWD 128(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z4, Z4
+	VPMOVZXWD 160(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z5, Z5
+	VPMOVZXWD 192(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z6, Z6
+	VPMOVZXWD 224(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z7, Z7
+	JMP       sized14
 
-sized10Not2:
-	VPMOVZXBD (CX)(BX*1), Z0
-	VPANDQ    Z3, Z0, Z0
-	VPMOVZXBD 16(CX)(BX*1), Z1
-	VPANDQ    Z3, Z1, Z1
-	VPMOVZXBD 32(CX)(BX*1), Z2
-	VPANDQ    Z3, Z2, Z2
-	VPMOVZXBD 48(CX)(BX*1), Z4
-	VPANDQ    Z3, Z4, Z3
+less15:
+	VPMOVZXBD (CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z0, Z0
+	VPMOVZXBD 16(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z1, Z1
+	VPMOVZXBD 32(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z2, Z2
+	VPMOVZXBD 48(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z3, Z3
+	VPMOVZXBD 64(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z4, Z4
+	VPMOVZXBD 80(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z5, Z5
+	VPMOVZXBD 96(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z6, Z6
+	VPMOVZXBD 112(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z7, Z7
 
-sized10:
-	VPBROADCASTQ value+64(FP), Z4
-	VPORQ        Z4, Z0, Z0
-	VPORQ        Z4, Z1, Z1
-	VPORQ        Z4, Z2, Z2
-	VPORQ        Z4, Z3, Z3
-	JMP          start9
-
-zero8:
-	VPBROADCASTQ value+64(FP), Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPBROADCASTQ value+64(FP), Z2
-	VPBROADCASTQ value+64(FP), Z3
-
-start9:
+sized14:
+start13:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part11Last
+	JZ    field17Last
 
-	// One part a turn, by its kind.
-part11:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x02
-	JNE          part11Not2
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VMOVDQU64    (R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z0
-	VMOVDQU64    64(R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z1
-	VMOVDQU64    128(R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z2
-	VMOVDQU64    192(R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGD   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+	// One field a turn, by its kind.
+field17:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added18
+	CMPQ         R10, $0x04
+	JB           less19
+	CMPQ         R10, $0x05
+	JB           less20
+	CMPQ         R10, $0x06
+	JB           less21
+	VPBROADCASTD 16(DI), Z8
+	VMOVDQU64    (R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z0
+	VMOVDQU64    64(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z1
+	VMOVDQU64    128(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z2
+	VMOVDQU64    192(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z3
+	VMOVDQU64    256(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z4
+	VMOVDQU64    320(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z5
+	VMOVDQU64    384(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z6
+	VMOVDQU64    448(R9)(BX*4), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z7
+	JMP          added18
 
-part11Not2:
-	CMPQ         R9, $0x01
-	JNE          part11Not1
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VPMOVZXWD    (R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z0
-	VPMOVZXWD    32(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z1
-	VPMOVZXWD    64(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z2
-	VPMOVZXWD    96(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGD   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+less21:
+	VPBROADCASTD 16(DI), Z8
+	VPMOVSXWD    (R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z0
+	VPMOVSXWD    32(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z1
+	VPMOVSXWD    64(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z2
+	VPMOVSXWD    96(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z3
+	VPMOVSXWD    128(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z4
+	VPMOVSXWD    160(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z5
+	VPMOVSXWD    192(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z6
+	VPMOVSXWD    224(R9)(BX*2), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z7
+	JMP          added18
 
-part11Not1:
-	CMPQ         R9, $0x00
-	JNE          part11Not0
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VPMOVZXBD    (R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z0
-	VPMOVZXBD    16(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z1
-	VPMOVZXBD    32(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGD   $0xf8, Z5, Z6, Z2
-	VPMOVZXBD    48(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGD   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+less20:
+	VPBROADCASTD 16(DI), Z8
+	VPMOVSXBD    (R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z0
+	VPMOVSXBD    16(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z1
+	VPMOVSXBD    32(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z2
+	VPMOVSXBD    48(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z3
+	VPMOVSXBD    64(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z4
+	VPMOVSXBD    80(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z5
+	VPMOVSXBD    96(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z6
+	VPMOVSXBD    112(R9)(BX*1), Z9
+	VPMOVD2M     Z9, K1
+	VPMOVM2D     K1, Z9
+	VPTERNLOGD   $0xf8, Z8, Z9, Z7
+	JMP          added18
 
-part11Not0:
-	CMPQ         R9, $0x06
-	JNE          part11Not6
-	VPBROADCASTQ 16(DI), Z4
-	VMOVDQU64    (R10)(BX*4), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z0
-	VMOVDQU64    64(R10)(BX*4), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z1
-	VMOVDQU64    128(R10)(BX*4), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z2
-	VMOVDQU64    192(R10)(BX*4), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less19:
+	CMPQ         R10, $0x01
+	JB           less22
+	CMPQ         R10, $0x02
+	JB           less23
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTD 16(DI), Z9
+	VMOVDQU64    (R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z0
+	VMOVDQU64    64(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z1
+	VMOVDQU64    128(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z2
+	VMOVDQU64    192(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z3
+	VMOVDQU64    256(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z4
+	VMOVDQU64    320(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z5
+	VMOVDQU64    384(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z6
+	VMOVDQU64    448(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGD   $0xf8, Z9, Z8, Z7
+	JMP          added18
 
-part11Not6:
-	CMPQ         R9, $0x05
-	JNE          part11Not5
-	VPBROADCASTQ 16(DI), Z4
-	VPMOVSXWD    (R10)(BX*2), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z0
-	VPMOVSXWD    32(R10)(BX*2), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z1
-	VPMOVSXWD    64(R10)(BX*2), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z2
-	VPMOVSXWD    96(R10)(BX*2), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less23:
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTD 16(DI), Z9
+	VPMOVZXWD    (R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z0
+	VPMOVZXWD    32(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z1
+	VPMOVZXWD    64(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z2
+	VPMOVZXWD    96(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z3
+	VPMOVZXWD    128(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z4
+	VPMOVZXWD    160(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z5
+	VPMOVZXWD    192(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z6
+	VPMOVZXWD    224(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGD   $0xf8, Z9, Z8, Z7
+	JMP          added18
 
-part11Not5:
-	CMPQ         R9, $0x04
-	JNE          part11Not4
-	VPBROADCASTQ 16(DI), Z4
-	VPMOVSXBD    (R10)(BX*1), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z0
-	VPMOVSXBD    16(R10)(BX*1), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z1
-	VPMOVSXBD    32(R10)(BX*1), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z2
-	VPMOVSXBD    48(R10)(BX*1), Z5
-	VPMOVD2M     Z5, K1
-	VPMOVM2D     K1, Z5
-	VPTERNLOGD   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less22:
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTD 16(DI), Z9
+	VPMOVZXBD    (R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z0
+	VPMOVZXBD    16(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z1
+	VPMOVZXBD    32(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z2
+	VPMOVZXBD    48(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z3
+	VPMOVZXBD    64(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z4
+	VPMOVZXBD    80(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z5
+	VPMOVZXBD    96(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGD   $0xf8, Z9, Z10, Z6
+	VPMOVZXBD    112(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGD   $0xf8, Z9, Z8, Z7
 
-part11Not4:
-part11Added:
+added18:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part11
+	JNZ  field17
 
-part11Last:
+field17Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached13
+	JZ       cached25
 	VMOVNTDQ Z0, (AX)(BX*4)
 	VMOVNTDQ Z1, 64(AX)(BX*4)
 	VMOVNTDQ Z2, 128(AX)(BX*4)
 	VMOVNTDQ Z3, 192(AX)(BX*4)
-	JMP      stored12
+	VMOVNTDQ Z4, 256(AX)(BX*4)
+	VMOVNTDQ Z5, 320(AX)(BX*4)
+	VMOVNTDQ Z6, 384(AX)(BX*4)
+	VMOVNTDQ Z7, 448(AX)(BX*4)
+	JMP      stored24
 
-cached13:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized14Not4
+cached25:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less27
+	CMPQ      DI, $0x04
+	JB        less28
 	VMOVDQU64 Z0, (AX)(BX*4)
 	VMOVDQU64 Z1, 64(AX)(BX*4)
 	VMOVDQU64 Z2, 128(AX)(BX*4)
 	VMOVDQU64 Z3, 192(AX)(BX*4)
-	JMP       sized14
+	VMOVDQU64 Z4, 256(AX)(BX*4)
+	VMOVDQU64 Z5, 320(AX)(BX*4)
+	VMOVDQU64 Z6, 384(AX)(BX*4)
+	VMOVDQU64 Z7, 448(AX)(BX*4)
+	JMP       sized26
 
-sized14Not4:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized14Not2
+less28:
 	VPMOVDW Z0, Y0
 	VMOVDQU Y0, (AX)(BX*2)
 	VPMOVDW Z1, Y0
@@ -25110,9 +22210,276 @@ sized14Not4:
 	VMOVDQU Y0, 64(AX)(BX*2)
 	VPMOVDW Z3, Y0
 	VMOVDQU Y0, 96(AX)(BX*2)
-	JMP     sized14
+	VPMOVDW Z4, Y0
+	VMOVDQU Y0, 128(AX)(BX*2)
+	VPMOVDW Z5, Y0
+	VMOVDQU Y0, 160(AX)(BX*2)
+	VPMOVDW Z6, Y0
+	VMOVDQU Y0, 192(AX)(BX*2)
+	VPMOVDW Z7, Y0
+	VMOVDQU Y0, 224(AX)(BX*2)
+	JMP     sized26
 
-sized14Not2:
+less27:
+	VPMOVDB Z0, X0
+	VMOVDQU X0, (AX)(BX*1)
+	VPMOVDB Z1, X0
+	VMOVDQU X0, 16(AX)(BX*1)
+	VPMOVDB Z2, X0
+	VMOVDQU X0, 32(AX)(BX*1)
+	VPMOVDB Z3, X0
+	VMOVDQU X0, 48(AX)(BX*1)
+	VPMOVDB Z4, X0
+	VMOVDQU X0, 64(AX)(BX*1)
+	VPMOVDB Z5, X0
+	VMOVDQU X0, 80(AX)(BX*1)
+	VPMOVDB Z6, X0
+	VMOVDQU X0, 96(AX)(BX*1)
+	VPMOVDB Z7, X0
+	VMOVDQU X0, 112(AX)(BX*1)
+
+sized26:
+stored24:
+	ADDQ $0x00000080, BX
+	SUBQ $0x00000080, SI
+	JAE  tile11
+
+tileDone12:
+	ADDQ $0x00000080, SI
+	SUBQ $0x40, SI
+	JB   tileDone30
+
+	// Vectors at a time: 4.
+tile29:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTD DI, Z3
+	VMOVDQA64    Z3, Z0
+	VMOVDQA64    Z3, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQA64    Z3, Z3
+	TESTQ        CX, CX
+	JZ           start31
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTD DI, Z4
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less33
+	CMPQ         DI, $0x04
+	JB           less34
+	VMOVDQU64    (CX)(BX*4), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z0, Z0
+	VMOVDQU64    64(CX)(BX*4), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z1, Z1
+	VMOVDQU64    128(CX)(BX*4), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z2, Z2
+	VMOVDQU64    192(CX)(BX*4), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z3, Z3
+	JMP          sized32
+
+less34:
+	VPMOVZXWD (CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z0, Z0
+	VPMOVZXWD 32(CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z1, Z1
+	VPMOVZXWD 64(CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z2, Z2
+	VPMOVZXWD 96(CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z3, Z3
+	JMP       sized32
+
+less33:
+	VPMOVZXBD (CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z0, Z0
+	VPMOVZXBD 16(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z1, Z1
+	VPMOVZXBD 32(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z2, Z2
+	VPMOVZXBD 48(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z3, Z3
+
+sized32:
+start31:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    field35Last
+
+	// One field a turn, by its kind.
+field35:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added36
+	CMPQ         R10, $0x04
+	JB           less37
+	CMPQ         R10, $0x05
+	JB           less38
+	CMPQ         R10, $0x06
+	JB           less39
+	VPBROADCASTD 16(DI), Z4
+	VMOVDQU64    (R9)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z0
+	VMOVDQU64    64(R9)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z1
+	VMOVDQU64    128(R9)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z2
+	VMOVDQU64    192(R9)(BX*4), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z3
+	JMP          added36
+
+less39:
+	VPBROADCASTD 16(DI), Z4
+	VPMOVSXWD    (R9)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z0
+	VPMOVSXWD    32(R9)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z1
+	VPMOVSXWD    64(R9)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z2
+	VPMOVSXWD    96(R9)(BX*2), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z3
+	JMP          added36
+
+less38:
+	VPBROADCASTD 16(DI), Z4
+	VPMOVSXBD    (R9)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z0
+	VPMOVSXBD    16(R9)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z1
+	VPMOVSXBD    32(R9)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z2
+	VPMOVSXBD    48(R9)(BX*1), Z5
+	VPMOVD2M     Z5, K1
+	VPMOVM2D     K1, Z5
+	VPTERNLOGD   $0xf8, Z4, Z5, Z3
+	JMP          added36
+
+less37:
+	CMPQ         R10, $0x01
+	JB           less40
+	CMPQ         R10, $0x02
+	JB           less41
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTD 16(DI), Z5
+	VMOVDQU64    (R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGD   $0xf8, Z5, Z4, Z3
+	JMP          added36
+
+less41:
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTD 16(DI), Z5
+	VPMOVZXWD    (R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z0
+	VPMOVZXWD    32(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z1
+	VPMOVZXWD    64(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z2
+	VPMOVZXWD    96(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGD   $0xf8, Z5, Z4, Z3
+	JMP          added36
+
+less40:
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTD 16(DI), Z5
+	VPMOVZXBD    (R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z0
+	VPMOVZXBD    16(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z1
+	VPMOVZXBD    32(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGD   $0xf8, Z5, Z6, Z2
+	VPMOVZXBD    48(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGD   $0xf8, Z5, Z4, Z3
+
+added36:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  field35
+
+field35Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached43
+	VMOVNTDQ Z0, (AX)(BX*4)
+	VMOVNTDQ Z1, 64(AX)(BX*4)
+	VMOVNTDQ Z2, 128(AX)(BX*4)
+	VMOVNTDQ Z3, 192(AX)(BX*4)
+	JMP      stored42
+
+cached43:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less45
+	CMPQ      DI, $0x04
+	JB        less46
+	VMOVDQU64 Z0, (AX)(BX*4)
+	VMOVDQU64 Z1, 64(AX)(BX*4)
+	VMOVDQU64 Z2, 128(AX)(BX*4)
+	VMOVDQU64 Z3, 192(AX)(BX*4)
+	JMP       sized44
+
+less46:
+	VPMOVDW Z0, Y0
+	VMOVDQU Y0, (AX)(BX*2)
+	VPMOVDW Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*2)
+	VPMOVDW Z2, Y0
+	VMOVDQU Y0, 64(AX)(BX*2)
+	VPMOVDW Z3, Y0
+	VMOVDQU Y0, 96(AX)(BX*2)
+	JMP     sized44
+
+less45:
 	VPMOVDB Z0, X0
 	VMOVDQU X0, (AX)(BX*1)
 	VPMOVDB Z1, X0
@@ -25122,153 +22489,330 @@ sized14Not2:
 	VPMOVDB Z3, X0
 	VMOVDQU X0, 48(AX)(BX*1)
 
-sized14:
-stored12:
+sized44:
+stored42:
 	ADDQ $0x40, BX
 	SUBQ $0x40, SI
-	JAE  tile6
+	JAE  tile29
 
-tileDone7:
+tileDone30:
 	ADDQ $0x40, SI
-	SUBQ $0x10, SI
-	JB   tileDone16
+	SUBQ $0x20, SI
+	JB   tileDone48
 
-	// Vectors at a time: 1.
-tile15:
+	// Vectors at a time: 2.
+tile47:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTD DI, Z1
+	VMOVDQA64    Z1, Z0
+	VMOVDQA64    Z1, Z1
 	TESTQ        CX, CX
-	JZ           zero17
-	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x04
-	JNE          sized19Not4
-	VMOVDQU64    (CX)(BX*4), Z1
-	VPANDQ       Z0, Z1, Z0
-	JMP          sized19
+	JZ           start49
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTD DI, Z2
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less51
+	CMPQ         DI, $0x04
+	JB           less52
+	VMOVDQU64    (CX)(BX*4), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*4), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z1, Z1
+	JMP          sized50
 
-sized19Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized19Not2
-	VPMOVZXWD (CX)(BX*2), Z1
-	VPANDQ    Z0, Z1, Z0
-	JMP       sized19
+less52:
+	VPMOVZXWD (CX)(BX*2), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z0, Z0
+	VPMOVZXWD 32(CX)(BX*2), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z1, Z1
+	JMP       sized50
 
-sized19Not2:
-	VPMOVZXBD (CX)(BX*1), Z1
-	VPANDQ    Z0, Z1, Z0
+less51:
+	VPMOVZXBD (CX)(BX*1), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z0, Z0
+	VPMOVZXBD 16(CX)(BX*1), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z1, Z1
 
-sized19:
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start18
-
-zero17:
-	VPBROADCASTQ value+64(FP), Z0
-
-start18:
+sized50:
+start49:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part20Last
+	JZ    field53Last
 
-	// One part a turn, by its kind.
-part20:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x02
-	JNE          part20Not2
-	VPBROADCASTQ 8(DI), Z1
-	VPBROADCASTQ 16(DI), Z2
-	VMOVDQU64    (R10)(BX*4), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	// One field a turn, by its kind.
+field53:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added54
+	CMPQ         R10, $0x04
+	JB           less55
+	CMPQ         R10, $0x05
+	JB           less56
+	CMPQ         R10, $0x06
+	JB           less57
+	VPBROADCASTD 16(DI), Z2
+	VMOVDQU64    (R9)(BX*4), Z3
+	VPMOVD2M     Z3, K1
+	VPMOVM2D     K1, Z3
+	VPTERNLOGD   $0xf8, Z2, Z3, Z0
+	VMOVDQU64    64(R9)(BX*4), Z3
+	VPMOVD2M     Z3, K1
+	VPMOVM2D     K1, Z3
+	VPTERNLOGD   $0xf8, Z2, Z3, Z1
+	JMP          added54
 
-part20Not2:
-	CMPQ         R9, $0x01
-	JNE          part20Not1
-	VPBROADCASTQ 8(DI), Z1
-	VPBROADCASTQ 16(DI), Z2
-	VPMOVZXWD    (R10)(BX*2), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+less57:
+	VPBROADCASTD 16(DI), Z2
+	VPMOVSXWD    (R9)(BX*2), Z3
+	VPMOVD2M     Z3, K1
+	VPMOVM2D     K1, Z3
+	VPTERNLOGD   $0xf8, Z2, Z3, Z0
+	VPMOVSXWD    32(R9)(BX*2), Z3
+	VPMOVD2M     Z3, K1
+	VPMOVM2D     K1, Z3
+	VPTERNLOGD   $0xf8, Z2, Z3, Z1
+	JMP          added54
 
-part20Not1:
-	CMPQ         R9, $0x00
-	JNE          part20Not0
-	VPBROADCASTQ 8(DI), Z1
-	VPBROADCASTQ 16(DI), Z2
-	VPMOVZXBD    (R10)(BX*1), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+less56:
+	VPBROADCASTD 16(DI), Z2
+	VPMOVSXBD    (R9)(BX*1), Z3
+	VPMOVD2M     Z3, K1
+	VPMOVM2D     K1, Z3
+	VPTERNLOGD   $0xf8, Z2, Z3, Z0
+	VPMOVSXBD    16(R9)(BX*1), Z3
+	VPMOVD2M     Z3, K1
+	VPMOVM2D     K1, Z3
+	VPTERNLOGD   $0xf8, Z2, Z3, Z1
+	JMP          added54
 
-part20Not0:
-	CMPQ         R9, $0x06
-	JNE          part20Not6
-	VPBROADCASTQ 16(DI), Z1
-	VMOVDQU64    (R10)(BX*4), Z2
-	VPMOVD2M     Z2, K1
-	VPMOVM2D     K1, Z2
-	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less55:
+	CMPQ         R10, $0x01
+	JB           less58
+	CMPQ         R10, $0x02
+	JB           less59
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTD 16(DI), Z3
+	VMOVDQU64    (R9)(BX*4), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGD   $0xf8, Z3, Z4, Z0
+	VMOVDQU64    64(R9)(BX*4), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGD   $0xf8, Z3, Z2, Z1
+	JMP          added54
 
-part20Not6:
-	CMPQ         R9, $0x05
-	JNE          part20Not5
-	VPBROADCASTQ 16(DI), Z1
-	VPMOVSXWD    (R10)(BX*2), Z2
-	VPMOVD2M     Z2, K1
-	VPMOVM2D     K1, Z2
-	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less59:
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTD 16(DI), Z3
+	VPMOVZXWD    (R9)(BX*2), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGD   $0xf8, Z3, Z4, Z0
+	VPMOVZXWD    32(R9)(BX*2), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGD   $0xf8, Z3, Z2, Z1
+	JMP          added54
 
-part20Not5:
-	CMPQ         R9, $0x04
-	JNE          part20Not4
-	VPBROADCASTQ 16(DI), Z1
-	VPMOVSXBD    (R10)(BX*1), Z2
-	VPMOVD2M     Z2, K1
-	VPMOVM2D     K1, Z2
-	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less58:
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTD 16(DI), Z3
+	VPMOVZXBD    (R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGD   $0xf8, Z3, Z4, Z0
+	VPMOVZXBD    16(R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGD   $0xf8, Z3, Z2, Z1
 
-part20Not4:
-part20Added:
+added54:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part20
+	JNZ  field53
 
-part20Last:
+field53Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached22
+	JZ       cached61
 	VMOVNTDQ Z0, (AX)(BX*4)
-	JMP      stored21
+	VMOVNTDQ Z1, 64(AX)(BX*4)
+	JMP      stored60
 
-cached22:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized23Not4
+cached61:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less63
+	CMPQ      DI, $0x04
+	JB        less64
 	VMOVDQU64 Z0, (AX)(BX*4)
-	JMP       sized23
+	VMOVDQU64 Z1, 64(AX)(BX*4)
+	JMP       sized62
 
-sized23Not4:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized23Not2
+less64:
 	VPMOVDW Z0, Y0
 	VMOVDQU Y0, (AX)(BX*2)
-	JMP     sized23
+	VPMOVDW Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*2)
+	JMP     sized62
 
-sized23Not2:
+less63:
+	VPMOVDB Z0, X0
+	VMOVDQU X0, (AX)(BX*1)
+	VPMOVDB Z1, X0
+	VMOVDQU X0, 16(AX)(BX*1)
+
+sized62:
+stored60:
+	ADDQ $0x20, BX
+	SUBQ $0x20, SI
+	JAE  tile47
+
+tileDone48:
+	ADDQ $0x20, SI
+	SUBQ $0x10, SI
+	JB   tileDone66
+
+	// Vectors at a time: 1.
+tile65:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTD DI, Z0
+	VMOVDQA64    Z0, Z0
+	TESTQ        CX, CX
+	JZ           start67
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTD DI, Z1
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x02
+	JB           less69
+	CMPQ         DI, $0x04
+	JB           less70
+	VMOVDQU64    (CX)(BX*4), Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+	JMP          sized68
+
+less70:
+	VPMOVZXWD (CX)(BX*2), Z2
+	VPANDQ    Z1, Z2, Z2
+	VPORQ     Z2, Z0, Z0
+	JMP       sized68
+
+less69:
+	VPMOVZXBD (CX)(BX*1), Z2
+	VPANDQ    Z1, Z2, Z2
+	VPORQ     Z2, Z0, Z0
+
+sized68:
+start67:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    field71Last
+
+	// One field a turn, by its kind.
+field71:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added72
+	CMPQ         R10, $0x04
+	JB           less73
+	CMPQ         R10, $0x05
+	JB           less74
+	CMPQ         R10, $0x06
+	JB           less75
+	VPBROADCASTD 16(DI), Z1
+	VMOVDQU64    (R9)(BX*4), Z2
+	VPMOVD2M     Z2, K1
+	VPMOVM2D     K1, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          added72
+
+less75:
+	VPBROADCASTD 16(DI), Z1
+	VPMOVSXWD    (R9)(BX*2), Z2
+	VPMOVD2M     Z2, K1
+	VPMOVM2D     K1, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          added72
+
+less74:
+	VPBROADCASTD 16(DI), Z1
+	VPMOVSXBD    (R9)(BX*1), Z2
+	VPMOVD2M     Z2, K1
+	VPMOVM2D     K1, Z2
+	VPTERNLOGD   $0xf8, Z1, Z2, Z0
+	JMP          added72
+
+less73:
+	CMPQ         R10, $0x01
+	JB           less76
+	CMPQ         R10, $0x02
+	JB           less77
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTD 16(DI), Z2
+	VMOVDQU64    (R9)(BX*4), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          added72
+
+less77:
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTD 16(DI), Z2
+	VPMOVZXWD    (R9)(BX*2), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          added72
+
+less76:
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTD 16(DI), Z2
+	VPMOVZXBD    (R9)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+
+added72:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  field71
+
+field71Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached79
+	VMOVNTDQ Z0, (AX)(BX*4)
+	JMP      stored78
+
+cached79:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x02
+	JB        less81
+	CMPQ      DI, $0x04
+	JB        less82
+	VMOVDQU64 Z0, (AX)(BX*4)
+	JMP       sized80
+
+less82:
+	VPMOVDW Z0, Y0
+	VMOVDQU Y0, (AX)(BX*2)
+	JMP     sized80
+
+less81:
 	VPMOVDB Z0, X0
 	VMOVDQU X0, (AX)(BX*1)
 
-sized23:
-stored21:
+sized80:
+stored78:
 	ADDQ $0x10, BX
 	SUBQ $0x10, SI
-	JAE  tile15
+	JAE  tile65
 
-tileDone16:
+tileDone66:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
 	JZ    done
@@ -25277,149 +22821,149 @@ tileDone16:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVQ        DI, K1
+	MOVQ         value+64(FP), SI
+	VPBROADCASTD SI, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero24
-	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x04
-	JNE          sized26Not4
-	VMOVDQU32.Z  (CX)(BX*4), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	JMP          sized26
+	JZ           start83
+	MOVQ         keep+56(FP), SI
+	VPBROADCASTD SI, Z1
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x02
+	JB           less85
+	CMPQ         SI, $0x04
+	JB           less86
+	VMOVDQU32.Z  (CX)(BX*4), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+	JMP          sized84
 
-sized26Not4:
-	CMPQ        size+48(FP), $0x02
-	JNE         sized26Not2
-	VMOVDQU16.Z (CX)(BX*2), K1, Y1
-	VPMOVZXWD   Y1, Z1
-	VPANDQ      Z0, Z1, Z0
-	JMP         sized26
+less86:
+	VMOVDQU16.Z (CX)(BX*2), K1, Y2
+	VPMOVZXWD   Y2, Z2
+	VPANDQ      Z1, Z2, Z2
+	VPORQ       Z2, Z0, Z0
+	JMP         sized84
 
-sized26Not2:
-	VMOVDQU8.Z (CX)(BX*1), K1, X1
-	VPMOVZXBD  X1, Z1
-	VPANDQ     Z0, Z1, Z0
+less85:
+	VMOVDQU8.Z (CX)(BX*1), K1, X2
+	VPMOVZXBD  X2, Z2
+	VPANDQ     Z1, Z2, Z2
+	VPORQ      Z2, Z0, Z0
 
-sized26:
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start25
-
-zero24:
-	VPBROADCASTQ value+64(FP), Z0
-
-start25:
+sized84:
+start83:
 	MOVQ  DX, CX
 	MOVQ  k+24(FP), DX
 	TESTQ DX, DX
-	JZ    part27Last
+	JZ    field87Last
 
-	// One part a turn, by its kind.
-part27:
-	MOVQ         (CX), DI
-	MOVQ         24(CX), SI
-	CMPQ         SI, $0x02
-	JNE          part27Not2
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU32.Z  (DI)(BX*4), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not2:
-	CMPQ         SI, $0x01
-	JNE          part27Not1
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU16.Z  (DI)(BX*2), K1, Y3
-	VPMOVZXWD    Y3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not1:
-	CMPQ         SI, $0x00
-	JNE          part27Not0
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU8.Z   (DI)(BX*1), K1, X3
-	VPMOVZXBD    X3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGD   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not0:
-	CMPQ         SI, $0x06
-	JNE          part27Not6
-	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU32.Z  (DI)(BX*4), K1, Z2
+	// One field a turn, by its kind.
+field87:
+	MOVQ         (CX), SI
+	MOVBLZX      27(CX), DI
+	CMPQ         DI, $0x08
+	JAE          added88
+	CMPQ         DI, $0x04
+	JB           less89
+	CMPQ         DI, $0x05
+	JB           less90
+	CMPQ         DI, $0x06
+	JB           less91
+	VPBROADCASTD 16(CX), Z1
+	VMOVDQU32.Z  (SI)(BX*4), K1, Z2
 	VPMOVD2M     Z2, K2
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added88
 
-part27Not6:
-	CMPQ         SI, $0x05
-	JNE          part27Not5
-	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU16.Z  (DI)(BX*2), K1, Y2
+less91:
+	VPBROADCASTD 16(CX), Z1
+	VMOVDQU16.Z  (SI)(BX*2), K1, Y2
 	VPMOVSXWD    Y2, Z2
 	VPMOVD2M     Z2, K2
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added88
 
-part27Not5:
-	CMPQ         SI, $0x04
-	JNE          part27Not4
-	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU8.Z   (DI)(BX*1), K1, X2
+less90:
+	VPBROADCASTD 16(CX), Z1
+	VMOVDQU8.Z   (SI)(BX*1), K1, X2
 	VPMOVSXBD    X2, Z2
 	VPMOVD2M     Z2, K2
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added88
 
-part27Not4:
-part27Added:
+less89:
+	CMPQ         DI, $0x01
+	JB           less92
+	CMPQ         DI, $0x02
+	JB           less93
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTD 16(CX), Z2
+	VMOVDQU32.Z  (SI)(BX*4), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          added88
+
+less93:
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTD 16(CX), Z2
+	VMOVDQU16.Z  (SI)(BX*2), K1, Y3
+	VPMOVZXWD    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+	JMP          added88
+
+less92:
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTD 16(CX), Z2
+	VMOVDQU8.Z   (SI)(BX*1), K1, X3
+	VPMOVZXBD    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGD   $0xf8, Z2, Z1, Z0
+
+added88:
 	ADDQ $0x20, CX
 	DECQ DX
-	JNZ  part27
+	JNZ  field87
 
-part27Last:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized29Not4
+field87Last:
+	MOVQ      size+48(FP), CX
+	CMPQ      CX, $0x02
+	JB        less96
+	CMPQ      CX, $0x04
+	JB        less97
 	VMOVDQU32 Z0, K1, (AX)(BX*4)
-	JMP       sized29
+	JMP       sized95
 
-sized29Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized29Not2
+less97:
 	VPMOVDW   Z0, Y0
 	VMOVDQU16 Y0, K1, (AX)(BX*2)
-	JMP       sized29
+	JMP       sized95
 
-sized29Not2:
+less96:
 	VPMOVDB  Z0, X0
 	VMOVDQU8 X0, K1, (AX)(BX*1)
 
-sized29:
+sized95:
 done:
 	MOVB  stream+72(FP), AL
 	TESTB AL, AL
-	JZ    cached30
+	JZ    cached98
 	SFENCE
 
-cached30:
+cached98:
 	VZEROUPPER
 	RET
 
-// func pack64AVX512(dst unsafe.Pointer, base unsafe.Pointer, parts unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
+// func pack64AVX512(dst unsafe.Pointer, base unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, size int, keep uint64, value uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2, MMX+
 TEXT ·pack64AVX512(SB), NOSPLIT, $0-73
 	MOVQ  dst+0(FP), AX
 	MOVQ  base+8(FP), CX
-	MOVQ  parts+16(FP), DX
+	MOVQ  fields+16(FP), DX
 	MOVQ  lo+32(FP), BX
 	MOVQ  hi+40(FP), SI
 	SUBQ  BX, SI
@@ -25438,397 +22982,577 @@ TEXT ·pack64AVX512(SB), NOSPLIT, $0-73
 	MOVQ         $-1, R8
 	BZHIQ        DI, R8, R8
 	KMOVQ        R8, K1
+	MOVQ         value+64(FP), R8
+	VPBROADCASTQ R8, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero2
-	VPBROADCASTQ keep+56(FP), Z0
-	VMOVDQU64.Z  (CX)(BX*8), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start3
+	JZ           start2
+	MOVQ         keep+56(FP), R8
+	VPBROADCASTQ R8, Z1
+	MOVQ         size+48(FP), R8
+	VMOVDQU64.Z  (CX)(BX*8), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
 
-zero2:
-	VPBROADCASTQ value+64(FP), Z0
-
-start3:
+start2:
 	MOVQ  DX, R8
 	MOVQ  k+24(FP), R9
 	TESTQ R9, R9
-	JZ    part5Last
+	JZ    field4Last
 
-	// One part a turn, by its kind.
-part5:
-	MOVQ         (R8), R11
-	MOVQ         24(R8), R10
-	CMPQ         R10, $0x03
-	JNE          part5Not3
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU64.Z  (R11)(BX*8), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not3:
-	CMPQ         R10, $0x02
-	JNE          part5Not2
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU32.Z  (R11)(BX*4), K1, Y3
-	VPMOVZXDQ    Y3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not2:
-	CMPQ         R10, $0x01
-	JNE          part5Not1
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU16.Z  (R11)(BX*2), K1, X3
-	VPMOVZXWQ    X3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not1:
-	CMPQ         R10, $0x00
-	JNE          part5Not0
-	VPBROADCASTQ 8(R8), Z1
-	VPBROADCASTQ 16(R8), Z2
-	VMOVDQU8.Z   (R11)(BX*1), K1, X3
-	VPMOVZXBQ    X3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part5Added
-
-part5Not0:
-	CMPQ         R10, $0x07
-	JNE          part5Not7
+	// One field a turn, by its kind.
+field4:
+	MOVQ         (R8), R10
+	MOVBLZX      27(R8), R11
+	CMPQ         R11, $0x08
+	JAE          added5
+	CMPQ         R11, $0x04
+	JB           less6
+	CMPQ         R11, $0x06
+	JB           less7
+	CMPQ         R11, $0x07
+	JB           less8
 	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU64.Z  (R11)(BX*8), K1, Z2
+	VMOVDQU64.Z  (R10)(BX*8), K1, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not7:
-	CMPQ         R10, $0x06
-	JNE          part5Not6
+less8:
 	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU32.Z  (R11)(BX*4), K1, Y2
+	VMOVDQU32.Z  (R10)(BX*4), K1, Y2
 	VPMOVSXDQ    Y2, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not6:
-	CMPQ         R10, $0x05
-	JNE          part5Not5
+less7:
+	CMPQ         R11, $0x05
+	JB           less9
 	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU16.Z  (R11)(BX*2), K1, X2
+	VMOVDQU16.Z  (R10)(BX*2), K1, X2
 	VPMOVSXWQ    X2, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not5:
-	CMPQ         R10, $0x04
-	JNE          part5Not4
+less9:
 	VPBROADCASTQ 16(R8), Z1
-	VMOVDQU8.Z   (R11)(BX*1), K1, X2
+	VMOVDQU8.Z   (R10)(BX*1), K1, X2
 	VPMOVSXBQ    X2, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part5Added
+	JMP          added5
 
-part5Not4:
-part5Added:
+less6:
+	CMPQ         R11, $0x02
+	JB           less10
+	CMPQ         R11, $0x03
+	JB           less11
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU64.Z  (R10)(BX*8), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added5
+
+less11:
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU32.Z  (R10)(BX*4), K1, Y3
+	VPMOVZXDQ    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added5
+
+less10:
+	CMPQ         R11, $0x01
+	JB           less12
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU16.Z  (R10)(BX*2), K1, X3
+	VPMOVZXWQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added5
+
+less12:
+	VPBROADCASTQ 24(R8), Z1
+	VPBROADCASTQ 16(R8), Z2
+	VMOVDQU8.Z   (R10)(BX*1), K1, X3
+	VPMOVZXBQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added5:
 	ADDQ $0x20, R8
 	DECQ R9
-	JNZ  part5
+	JNZ  field4
 
-part5Last:
+field4Last:
 	VMOVDQU64 Z0, K1, (AX)(BX*8)
 	ADDQ      DI, BX
 	SUBQ      DI, SI
 
 aligned:
 cached1:
-	SUBQ $0x20, SI
-	JB   tileDone7
+	SUBQ $0x40, SI
+	JB   tileDone14
 
-	// Vectors at a time: 4.
-tile6:
+	// Vectors at a time: 8.
+tile13:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTQ DI, Z7
+	VMOVDQA64    Z7, Z0
+	VMOVDQA64    Z7, Z1
+	VMOVDQA64    Z7, Z2
+	VMOVDQA64    Z7, Z3
+	VMOVDQA64    Z7, Z4
+	VMOVDQA64    Z7, Z5
+	VMOVDQA64    Z7, Z6
+	VMOVDQA64    Z7, Z7
 	TESTQ        CX, CX
-	JZ           zero8
-	VPBROADCASTQ keep+56(FP), Z3
-	CMPQ         size+48(FP), $0x08
-	JNE          sized10Not8
-	VMOVDQU64    (CX)(BX*8), Z0
-	VPANDQ       Z3, Z0, Z0
-	VMOVDQU64    64(CX)(BX*8), Z1
-	VPANDQ       Z3, Z1, Z1
-	VMOVDQU64    128(CX)(BX*8), Z2
-	VPANDQ       Z3, Z2, Z2
-	VMOVDQU64    192(CX)(BX*8), Z4
-	VPANDQ       Z3, Z4, Z3
-	JMP          sized10
+	JZ           start15
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTQ DI, Z8
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x04
+	JB           less17
+	CMPQ         DI, $0x08
+	JB           less18
+	VMOVDQU64    (CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z0, Z0
+	VMOVDQU64    64(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z1, Z1
+	VMOVDQU64    128(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z2, Z2
+	VMOVDQU64    192(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z3, Z3
+	VMOVDQU64    256(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z4, Z4
+	VMOVDQU64    320(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z5, Z5
+	VMOVDQU64    384(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z6, Z6
+	VMOVDQU64    448(CX)(BX*8), Z9
+	VPANDQ       Z8, Z9, Z9
+	VPORQ        Z9, Z7, Z7
+	JMP          sized16
 
-sized10Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized10Not4
-	VPMOVZXDQ (CX)(BX*4), Z0
-	VPANDQ    Z3, Z0, Z0
-	VPMOVZXDQ 32(CX)(BX*4), Z1
-	VPANDQ    Z3, Z1, Z1
-	VPMOVZXDQ 64(CX)(BX*4), Z2
-	VPANDQ    Z3, Z2, Z2
-	VPMOVZXDQ 96(CX)(BX*4), Z4
-	VPANDQ    Z3, Z4, Z3
-	JMP       sized10
+less18:
+	VPMOVZXDQ (CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z0, Z0
+	VPMOVZXDQ 32(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z1, Z1
+	VPMOVZXDQ 64(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z2, Z2
+	VPMOVZXDQ 96(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z3, Z3
+	VPMOVZXDQ 128(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z4, Z4
+	VPMOVZXDQ 160(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z5, Z5
+	VPMOVZXDQ 192(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z6, Z6
+	VPMOVZXDQ 224(CX)(BX*4), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z7, Z7
+	JMP       sized16
 
-sized10Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized10Not2
-	VPMOVZXWQ (CX)(BX*2), Z0
-	VPANDQ    Z3, Z0, Z0
-	VPMOVZXWQ 16(CX)(BX*2), Z1
-	VPANDQ    Z3, Z1, Z1
-	VPMOVZXWQ 32(CX)(BX*2), Z2
-	VPANDQ    Z3, Z2, Z2
-	VPMOVZXWQ 48(CX)(BX*2), Z4
-	VPANDQ    Z3, Z4, Z3
-	JMP       sized10
+less17:
+	CMPQ      DI, $0x02
+	JB        less19
+	VPMOVZXWQ (CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z0, Z0
+	VPMOVZXWQ 16(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z1, Z1
+	VPMOVZXWQ 32(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z2, Z2
+	VPMOVZXWQ 48(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z3, Z3
+	VPMOVZXWQ 64(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z4, Z4
+	VPMOVZXWQ 80(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z5, Z5
+	VPMOVZXWQ 96(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z6, Z6
+	VPMOVZXWQ 112(CX)(BX*2), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z7, Z7
+	JMP       sized16
 
-sized10Not2:
-	VPMOVZXBQ (CX)(BX*1), Z0
-	VPANDQ    Z3, Z0, Z0
-	VPMOVZXBQ 8(CX)(BX*1), Z1
-	VPANDQ    Z3, Z1, Z1
-	VPMOVZXBQ 16(CX)(BX*1), Z2
-	VPANDQ    Z3, Z2, Z2
-	VPMOVZXBQ 24(CX)(BX*1), Z4
-	VPANDQ    Z3, Z4, Z3
+less19:
+	VPMOVZXBQ (CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z0, Z0
+	VPMOVZXBQ 8(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z1, Z1
+	VPMOVZXBQ 16(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z2, Z2
+	VPMOVZXBQ 24(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z3, Z3
+	VPMOVZXBQ 32(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z4, Z4
+	VPMOVZXBQ 40(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z5, Z5
+	VPMOVZXBQ 48(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z6, Z6
+	VPMOVZXBQ 56(CX)(BX*1), Z9
+	VPANDQ    Z8, Z9, Z9
+	VPORQ     Z9, Z7, Z7
 
-sized10:
-	VPBROADCASTQ value+64(FP), Z4
-	VPORQ        Z4, Z0, Z0
-	VPORQ        Z4, Z1, Z1
-	VPORQ        Z4, Z2, Z2
-	VPORQ        Z4, Z3, Z3
-	JMP          start9
-
-zero8:
-	VPBROADCASTQ value+64(FP), Z0
-	VPBROADCASTQ value+64(FP), Z1
-	VPBROADCASTQ value+64(FP), Z2
-	VPBROADCASTQ value+64(FP), Z3
-
-start9:
+sized16:
+start15:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part11Last
+	JZ    field20Last
 
-	// One part a turn, by its kind.
-part11:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x03
-	JNE          part11Not3
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VMOVDQU64    (R10)(BX*8), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VMOVDQU64    64(R10)(BX*8), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VMOVDQU64    128(R10)(BX*8), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VMOVDQU64    192(R10)(BX*8), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+	// One field a turn, by its kind.
+field20:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added21
+	CMPQ         R10, $0x04
+	JB           less22
+	CMPQ         R10, $0x06
+	JB           less23
+	CMPQ         R10, $0x07
+	JB           less24
+	VPBROADCASTQ 16(DI), Z8
+	VMOVDQU64    (R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z0
+	VMOVDQU64    64(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z1
+	VMOVDQU64    128(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z2
+	VMOVDQU64    192(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z3
+	VMOVDQU64    256(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z4
+	VMOVDQU64    320(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z5
+	VMOVDQU64    384(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z6
+	VMOVDQU64    448(R9)(BX*8), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
+	JMP          added21
 
-part11Not3:
-	CMPQ         R9, $0x02
-	JNE          part11Not2
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VPMOVZXDQ    (R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VPMOVZXDQ    32(R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VPMOVZXDQ    64(R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VPMOVZXDQ    96(R10)(BX*4), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+less24:
+	VPBROADCASTQ 16(DI), Z8
+	VPMOVSXDQ    (R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z0
+	VPMOVSXDQ    32(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z1
+	VPMOVSXDQ    64(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z2
+	VPMOVSXDQ    96(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z3
+	VPMOVSXDQ    128(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z4
+	VPMOVSXDQ    160(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z5
+	VPMOVSXDQ    192(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z6
+	VPMOVSXDQ    224(R9)(BX*4), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
+	JMP          added21
 
-part11Not2:
-	CMPQ         R9, $0x01
-	JNE          part11Not1
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VPMOVZXWQ    (R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VPMOVZXWQ    16(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VPMOVZXWQ    32(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VPMOVZXWQ    48(R10)(BX*2), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+less23:
+	CMPQ         R10, $0x05
+	JB           less25
+	VPBROADCASTQ 16(DI), Z8
+	VPMOVSXWQ    (R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z0
+	VPMOVSXWQ    16(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z1
+	VPMOVSXWQ    32(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z2
+	VPMOVSXWQ    48(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z3
+	VPMOVSXWQ    64(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z4
+	VPMOVSXWQ    80(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z5
+	VPMOVSXWQ    96(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z6
+	VPMOVSXWQ    112(R9)(BX*2), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
+	JMP          added21
 
-part11Not1:
-	CMPQ         R9, $0x00
-	JNE          part11Not0
-	VPBROADCASTQ 8(DI), Z4
-	VPBROADCASTQ 16(DI), Z5
-	VPMOVZXBQ    (R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
-	VPMOVZXBQ    8(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
-	VPMOVZXBQ    16(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z6
-	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
-	VPMOVZXBQ    24(R10)(BX*1), Z6
-	VPROLVQ      Z4, Z6, Z4
-	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
-	JMP          part11Added
+less25:
+	VPBROADCASTQ 16(DI), Z8
+	VPMOVSXBQ    (R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z0
+	VPMOVSXBQ    8(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z1
+	VPMOVSXBQ    16(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z2
+	VPMOVSXBQ    24(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z3
+	VPMOVSXBQ    32(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z4
+	VPMOVSXBQ    40(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z5
+	VPMOVSXBQ    48(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z6
+	VPMOVSXBQ    56(R9)(BX*1), Z9
+	VPMOVQ2M     Z9, K1
+	VPMOVM2Q     K1, Z9
+	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
+	JMP          added21
 
-part11Not0:
-	CMPQ         R9, $0x07
-	JNE          part11Not7
-	VPBROADCASTQ 16(DI), Z4
-	VMOVDQU64    (R10)(BX*8), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VMOVDQU64    64(R10)(BX*8), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VMOVDQU64    128(R10)(BX*8), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VMOVDQU64    192(R10)(BX*8), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less22:
+	CMPQ         R10, $0x02
+	JB           less26
+	CMPQ         R10, $0x03
+	JB           less27
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTQ 16(DI), Z9
+	VMOVDQU64    (R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z0
+	VMOVDQU64    64(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z1
+	VMOVDQU64    128(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z2
+	VMOVDQU64    192(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z3
+	VMOVDQU64    256(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z4
+	VMOVDQU64    320(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z5
+	VMOVDQU64    384(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z6
+	VMOVDQU64    448(R9)(BX*8), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
+	JMP          added21
 
-part11Not7:
-	CMPQ         R9, $0x06
-	JNE          part11Not6
-	VPBROADCASTQ 16(DI), Z4
-	VPMOVSXDQ    (R10)(BX*4), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VPMOVSXDQ    32(R10)(BX*4), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VPMOVSXDQ    64(R10)(BX*4), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VPMOVSXDQ    96(R10)(BX*4), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less27:
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTQ 16(DI), Z9
+	VPMOVZXDQ    (R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z0
+	VPMOVZXDQ    32(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z1
+	VPMOVZXDQ    64(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z2
+	VPMOVZXDQ    96(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z3
+	VPMOVZXDQ    128(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z4
+	VPMOVZXDQ    160(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z5
+	VPMOVZXDQ    192(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z6
+	VPMOVZXDQ    224(R9)(BX*4), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
+	JMP          added21
 
-part11Not6:
-	CMPQ         R9, $0x05
-	JNE          part11Not5
-	VPBROADCASTQ 16(DI), Z4
-	VPMOVSXWQ    (R10)(BX*2), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VPMOVSXWQ    16(R10)(BX*2), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VPMOVSXWQ    32(R10)(BX*2), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VPMOVSXWQ    48(R10)(BX*2), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less26:
+	CMPQ         R10, $0x01
+	JB           less28
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTQ 16(DI), Z9
+	VPMOVZXWQ    (R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z0
+	VPMOVZXWQ    16(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z1
+	VPMOVZXWQ    32(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z2
+	VPMOVZXWQ    48(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z3
+	VPMOVZXWQ    64(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z4
+	VPMOVZXWQ    80(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z5
+	VPMOVZXWQ    96(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z6
+	VPMOVZXWQ    112(R9)(BX*2), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
+	JMP          added21
 
-part11Not5:
-	CMPQ         R9, $0x04
-	JNE          part11Not4
-	VPBROADCASTQ 16(DI), Z4
-	VPMOVSXBQ    (R10)(BX*1), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
-	VPMOVSXBQ    8(R10)(BX*1), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
-	VPMOVSXBQ    16(R10)(BX*1), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
-	VPMOVSXBQ    24(R10)(BX*1), Z5
-	VPMOVQ2M     Z5, K1
-	VPMOVM2Q     K1, Z5
-	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
-	JMP          part11Added
+less28:
+	VPBROADCASTQ 24(DI), Z8
+	VPBROADCASTQ 16(DI), Z9
+	VPMOVZXBQ    (R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z0
+	VPMOVZXBQ    8(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z1
+	VPMOVZXBQ    16(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z2
+	VPMOVZXBQ    24(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z3
+	VPMOVZXBQ    32(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z4
+	VPMOVZXBQ    40(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z5
+	VPMOVZXBQ    48(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z10
+	VPTERNLOGQ   $0xf8, Z9, Z10, Z6
+	VPMOVZXBQ    56(R9)(BX*1), Z10
+	VPROLVQ      Z8, Z10, Z8
+	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
 
-part11Not4:
-part11Added:
+added21:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part11
+	JNZ  field20
 
-part11Last:
+field20Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached13
+	JZ       cached30
 	VMOVNTDQ Z0, (AX)(BX*8)
 	VMOVNTDQ Z1, 64(AX)(BX*8)
 	VMOVNTDQ Z2, 128(AX)(BX*8)
 	VMOVNTDQ Z3, 192(AX)(BX*8)
-	JMP      stored12
+	VMOVNTDQ Z4, 256(AX)(BX*8)
+	VMOVNTDQ Z5, 320(AX)(BX*8)
+	VMOVNTDQ Z6, 384(AX)(BX*8)
+	VMOVNTDQ Z7, 448(AX)(BX*8)
+	JMP      stored29
 
-cached13:
-	CMPQ      size+48(FP), $0x08
-	JNE       sized14Not8
+cached30:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x04
+	JB        less32
+	CMPQ      DI, $0x08
+	JB        less33
 	VMOVDQU64 Z0, (AX)(BX*8)
 	VMOVDQU64 Z1, 64(AX)(BX*8)
 	VMOVDQU64 Z2, 128(AX)(BX*8)
 	VMOVDQU64 Z3, 192(AX)(BX*8)
-	JMP       sized14
+	VMOVDQU64 Z4, 256(AX)(BX*8)
+	VMOVDQU64 Z5, 320(AX)(BX*8)
+	VMOVDQU64 Z6, 384(AX)(BX*8)
+	VMOVDQU64 Z7, 448(AX)(BX*8)
+	JMP       sized31
 
-sized14Not8:
-	CMPQ    size+48(FP), $0x04
-	JNE     sized14Not4
+less33:
 	VPMOVQD Z0, Y0
 	VMOVDQU Y0, (AX)(BX*4)
 	VPMOVQD Z1, Y0
@@ -25837,11 +23561,19 @@ sized14Not8:
 	VMOVDQU Y0, 64(AX)(BX*4)
 	VPMOVQD Z3, Y0
 	VMOVDQU Y0, 96(AX)(BX*4)
-	JMP     sized14
+	VPMOVQD Z4, Y0
+	VMOVDQU Y0, 128(AX)(BX*4)
+	VPMOVQD Z5, Y0
+	VMOVDQU Y0, 160(AX)(BX*4)
+	VPMOVQD Z6, Y0
+	VMOVDQU Y0, 192(AX)(BX*4)
+	VPMOVQD Z7, Y0
+	VMOVDQU Y0, 224(AX)(BX*4)
+	JMP     sized31
 
-sized14Not4:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized14Not2
+less32:
+	CMPQ    DI, $0x02
+	JB      less34
 	VPMOVQW Z0, X0
 	VMOVDQU X0, (AX)(BX*2)
 	VPMOVQW Z1, X0
@@ -25850,9 +23582,347 @@ sized14Not4:
 	VMOVDQU X0, 32(AX)(BX*2)
 	VPMOVQW Z3, X0
 	VMOVDQU X0, 48(AX)(BX*2)
-	JMP     sized14
+	VPMOVQW Z4, X0
+	VMOVDQU X0, 64(AX)(BX*2)
+	VPMOVQW Z5, X0
+	VMOVDQU X0, 80(AX)(BX*2)
+	VPMOVQW Z6, X0
+	VMOVDQU X0, 96(AX)(BX*2)
+	VPMOVQW Z7, X0
+	VMOVDQU X0, 112(AX)(BX*2)
+	JMP     sized31
 
-sized14Not2:
+less34:
+	VPMOVQB Z0, X0
+	VMOVQ   X0, (AX)(BX*1)
+	VPMOVQB Z1, X0
+	VMOVQ   X0, 8(AX)(BX*1)
+	VPMOVQB Z2, X0
+	VMOVQ   X0, 16(AX)(BX*1)
+	VPMOVQB Z3, X0
+	VMOVQ   X0, 24(AX)(BX*1)
+	VPMOVQB Z4, X0
+	VMOVQ   X0, 32(AX)(BX*1)
+	VPMOVQB Z5, X0
+	VMOVQ   X0, 40(AX)(BX*1)
+	VPMOVQB Z6, X0
+	VMOVQ   X0, 48(AX)(BX*1)
+	VPMOVQB Z7, X0
+	VMOVQ   X0, 56(AX)(BX*1)
+
+sized31:
+stored29:
+	ADDQ $0x40, BX
+	SUBQ $0x40, SI
+	JAE  tile13
+
+tileDone14:
+	ADDQ $0x40, SI
+	SUBQ $0x20, SI
+	JB   tileDone36
+
+	// Vectors at a time: 4.
+tile35:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTQ DI, Z3
+	VMOVDQA64    Z3, Z0
+	VMOVDQA64    Z3, Z1
+	VMOVDQA64    Z3, Z2
+	VMOVDQA64    Z3, Z3
+	TESTQ        CX, CX
+	JZ           start37
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTQ DI, Z4
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x04
+	JB           less39
+	CMPQ         DI, $0x08
+	JB           less40
+	VMOVDQU64    (CX)(BX*8), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z0, Z0
+	VMOVDQU64    64(CX)(BX*8), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z1, Z1
+	VMOVDQU64    128(CX)(BX*8), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z2, Z2
+	VMOVDQU64    192(CX)(BX*8), Z5
+	VPANDQ       Z4, Z5, Z5
+	VPORQ        Z5, Z3, Z3
+	JMP          sized38
+
+less40:
+	VPMOVZXDQ (CX)(BX*4), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z0, Z0
+	VPMOVZXDQ 32(CX)(BX*4), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z1, Z1
+	VPMOVZXDQ 64(CX)(BX*4), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z2, Z2
+	VPMOVZXDQ 96(CX)(BX*4), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z3, Z3
+	JMP       sized38
+
+less39:
+	CMPQ      DI, $0x02
+	JB        less41
+	VPMOVZXWQ (CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z0, Z0
+	VPMOVZXWQ 16(CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z1, Z1
+	VPMOVZXWQ 32(CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z2, Z2
+	VPMOVZXWQ 48(CX)(BX*2), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z3, Z3
+	JMP       sized38
+
+less41:
+	VPMOVZXBQ (CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z0, Z0
+	VPMOVZXBQ 8(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z1, Z1
+	VPMOVZXBQ 16(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z2, Z2
+	VPMOVZXBQ 24(CX)(BX*1), Z5
+	VPANDQ    Z4, Z5, Z5
+	VPORQ     Z5, Z3, Z3
+
+sized38:
+start37:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    field42Last
+
+	// One field a turn, by its kind.
+field42:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added43
+	CMPQ         R10, $0x04
+	JB           less44
+	CMPQ         R10, $0x06
+	JB           less45
+	CMPQ         R10, $0x07
+	JB           less46
+	VPBROADCASTQ 16(DI), Z4
+	VMOVDQU64    (R9)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VMOVDQU64    64(R9)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VMOVDQU64    128(R9)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VMOVDQU64    192(R9)(BX*8), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          added43
+
+less46:
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXDQ    (R9)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXDQ    32(R9)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXDQ    64(R9)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXDQ    96(R9)(BX*4), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          added43
+
+less45:
+	CMPQ         R10, $0x05
+	JB           less47
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXWQ    (R9)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXWQ    16(R9)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXWQ    32(R9)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXWQ    48(R9)(BX*2), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          added43
+
+less47:
+	VPBROADCASTQ 16(DI), Z4
+	VPMOVSXBQ    (R9)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z0
+	VPMOVSXBQ    8(R9)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z1
+	VPMOVSXBQ    16(R9)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z2
+	VPMOVSXBQ    24(R9)(BX*1), Z5
+	VPMOVQ2M     Z5, K1
+	VPMOVM2Q     K1, Z5
+	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
+	JMP          added43
+
+less44:
+	CMPQ         R10, $0x02
+	JB           less48
+	CMPQ         R10, $0x03
+	JB           less49
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VMOVDQU64    (R9)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VMOVDQU64    64(R9)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VMOVDQU64    128(R9)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VMOVDQU64    192(R9)(BX*8), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          added43
+
+less49:
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXDQ    (R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXDQ    32(R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXDQ    64(R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXDQ    96(R9)(BX*4), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          added43
+
+less48:
+	CMPQ         R10, $0x01
+	JB           less50
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXWQ    (R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXWQ    16(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXWQ    32(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXWQ    48(R9)(BX*2), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+	JMP          added43
+
+less50:
+	VPBROADCASTQ 24(DI), Z4
+	VPBROADCASTQ 16(DI), Z5
+	VPMOVZXBQ    (R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z0
+	VPMOVZXBQ    8(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z1
+	VPMOVZXBQ    16(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z6
+	VPTERNLOGQ   $0xf8, Z5, Z6, Z2
+	VPMOVZXBQ    24(R9)(BX*1), Z6
+	VPROLVQ      Z4, Z6, Z4
+	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
+
+added43:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  field42
+
+field42Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached52
+	VMOVNTDQ Z0, (AX)(BX*8)
+	VMOVNTDQ Z1, 64(AX)(BX*8)
+	VMOVNTDQ Z2, 128(AX)(BX*8)
+	VMOVNTDQ Z3, 192(AX)(BX*8)
+	JMP      stored51
+
+cached52:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x04
+	JB        less54
+	CMPQ      DI, $0x08
+	JB        less55
+	VMOVDQU64 Z0, (AX)(BX*8)
+	VMOVDQU64 Z1, 64(AX)(BX*8)
+	VMOVDQU64 Z2, 128(AX)(BX*8)
+	VMOVDQU64 Z3, 192(AX)(BX*8)
+	JMP       sized53
+
+less55:
+	VPMOVQD Z0, Y0
+	VMOVDQU Y0, (AX)(BX*4)
+	VPMOVQD Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*4)
+	VPMOVQD Z2, Y0
+	VMOVDQU Y0, 64(AX)(BX*4)
+	VPMOVQD Z3, Y0
+	VMOVDQU Y0, 96(AX)(BX*4)
+	JMP     sized53
+
+less54:
+	CMPQ    DI, $0x02
+	JB      less56
+	VPMOVQW Z0, X0
+	VMOVDQU X0, (AX)(BX*2)
+	VPMOVQW Z1, X0
+	VMOVDQU X0, 16(AX)(BX*2)
+	VPMOVQW Z2, X0
+	VMOVDQU X0, 32(AX)(BX*2)
+	VPMOVQW Z3, X0
+	VMOVDQU X0, 48(AX)(BX*2)
+	JMP     sized53
+
+less56:
 	VPMOVQB Z0, X0
 	VMOVQ   X0, (AX)(BX*1)
 	VPMOVQB Z1, X0
@@ -25862,187 +23932,412 @@ sized14Not2:
 	VPMOVQB Z3, X0
 	VMOVQ   X0, 24(AX)(BX*1)
 
-sized14:
-stored12:
+sized53:
+stored51:
 	ADDQ $0x20, BX
 	SUBQ $0x20, SI
-	JAE  tile6
+	JAE  tile35
 
-tileDone7:
+tileDone36:
 	ADDQ $0x20, SI
-	SUBQ $0x08, SI
-	JB   tileDone16
+	SUBQ $0x10, SI
+	JB   tileDone58
 
-	// Vectors at a time: 1.
-tile15:
+	// Vectors at a time: 2.
+tile57:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTQ DI, Z1
+	VMOVDQA64    Z1, Z0
+	VMOVDQA64    Z1, Z1
 	TESTQ        CX, CX
-	JZ           zero17
-	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x08
-	JNE          sized19Not8
-	VMOVDQU64    (CX)(BX*8), Z1
-	VPANDQ       Z0, Z1, Z0
-	JMP          sized19
+	JZ           start59
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTQ DI, Z2
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x04
+	JB           less61
+	CMPQ         DI, $0x08
+	JB           less62
+	VMOVDQU64    (CX)(BX*8), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z0, Z0
+	VMOVDQU64    64(CX)(BX*8), Z3
+	VPANDQ       Z2, Z3, Z3
+	VPORQ        Z3, Z1, Z1
+	JMP          sized60
 
-sized19Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized19Not4
-	VPMOVZXDQ (CX)(BX*4), Z1
-	VPANDQ    Z0, Z1, Z0
-	JMP       sized19
+less62:
+	VPMOVZXDQ (CX)(BX*4), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z0, Z0
+	VPMOVZXDQ 32(CX)(BX*4), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z1, Z1
+	JMP       sized60
 
-sized19Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized19Not2
-	VPMOVZXWQ (CX)(BX*2), Z1
-	VPANDQ    Z0, Z1, Z0
-	JMP       sized19
+less61:
+	CMPQ      DI, $0x02
+	JB        less63
+	VPMOVZXWQ (CX)(BX*2), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z0, Z0
+	VPMOVZXWQ 16(CX)(BX*2), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z1, Z1
+	JMP       sized60
 
-sized19Not2:
-	VPMOVZXBQ (CX)(BX*1), Z1
-	VPANDQ    Z0, Z1, Z0
+less63:
+	VPMOVZXBQ (CX)(BX*1), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z0, Z0
+	VPMOVZXBQ 8(CX)(BX*1), Z3
+	VPANDQ    Z2, Z3, Z3
+	VPORQ     Z3, Z1, Z1
 
-sized19:
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start18
-
-zero17:
-	VPBROADCASTQ value+64(FP), Z0
-
-start18:
+sized60:
+start59:
 	MOVQ  DX, DI
 	MOVQ  k+24(FP), R8
 	TESTQ R8, R8
-	JZ    part20Last
+	JZ    field64Last
 
-	// One part a turn, by its kind.
-part20:
-	MOVQ         (DI), R10
-	MOVQ         24(DI), R9
-	CMPQ         R9, $0x03
-	JNE          part20Not3
-	VPBROADCASTQ 8(DI), Z1
+	// One field a turn, by its kind.
+field64:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added65
+	CMPQ         R10, $0x04
+	JB           less66
+	CMPQ         R10, $0x06
+	JB           less67
+	CMPQ         R10, $0x07
+	JB           less68
 	VPBROADCASTQ 16(DI), Z2
-	VMOVDQU64    (R10)(BX*8), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	VMOVDQU64    (R9)(BX*8), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VMOVDQU64    64(R9)(BX*8), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added65
 
-part20Not3:
-	CMPQ         R9, $0x02
-	JNE          part20Not2
-	VPBROADCASTQ 8(DI), Z1
+less68:
 	VPBROADCASTQ 16(DI), Z2
-	VPMOVZXDQ    (R10)(BX*4), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	VPMOVSXDQ    (R9)(BX*4), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VPMOVSXDQ    32(R9)(BX*4), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added65
 
-part20Not2:
-	CMPQ         R9, $0x01
-	JNE          part20Not1
-	VPBROADCASTQ 8(DI), Z1
+less67:
+	CMPQ         R10, $0x05
+	JB           less69
 	VPBROADCASTQ 16(DI), Z2
-	VPMOVZXWQ    (R10)(BX*2), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	VPMOVSXWQ    (R9)(BX*2), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VPMOVSXWQ    16(R9)(BX*2), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added65
 
-part20Not1:
-	CMPQ         R9, $0x00
-	JNE          part20Not0
-	VPBROADCASTQ 8(DI), Z1
+less69:
 	VPBROADCASTQ 16(DI), Z2
-	VPMOVZXBQ    (R10)(BX*1), Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part20Added
+	VPMOVSXBQ    (R9)(BX*1), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z0
+	VPMOVSXBQ    8(R9)(BX*1), Z3
+	VPMOVQ2M     Z3, K1
+	VPMOVM2Q     K1, Z3
+	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
+	JMP          added65
 
-part20Not0:
-	CMPQ         R9, $0x07
-	JNE          part20Not7
-	VPBROADCASTQ 16(DI), Z1
-	VMOVDQU64    (R10)(BX*8), Z2
-	VPMOVQ2M     Z2, K1
-	VPMOVM2Q     K1, Z2
-	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less66:
+	CMPQ         R10, $0x02
+	JB           less70
+	CMPQ         R10, $0x03
+	JB           less71
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTQ 16(DI), Z3
+	VMOVDQU64    (R9)(BX*8), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VMOVDQU64    64(R9)(BX*8), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
+	JMP          added65
 
-part20Not7:
-	CMPQ         R9, $0x06
-	JNE          part20Not6
-	VPBROADCASTQ 16(DI), Z1
-	VPMOVSXDQ    (R10)(BX*4), Z2
-	VPMOVQ2M     Z2, K1
-	VPMOVM2Q     K1, Z2
-	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less71:
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTQ 16(DI), Z3
+	VPMOVZXDQ    (R9)(BX*4), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VPMOVZXDQ    32(R9)(BX*4), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
+	JMP          added65
 
-part20Not6:
-	CMPQ         R9, $0x05
-	JNE          part20Not5
-	VPBROADCASTQ 16(DI), Z1
-	VPMOVSXWQ    (R10)(BX*2), Z2
-	VPMOVQ2M     Z2, K1
-	VPMOVM2Q     K1, Z2
-	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less70:
+	CMPQ         R10, $0x01
+	JB           less72
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTQ 16(DI), Z3
+	VPMOVZXWQ    (R9)(BX*2), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VPMOVZXWQ    16(R9)(BX*2), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
+	JMP          added65
 
-part20Not5:
-	CMPQ         R9, $0x04
-	JNE          part20Not4
-	VPBROADCASTQ 16(DI), Z1
-	VPMOVSXBQ    (R10)(BX*1), Z2
-	VPMOVQ2M     Z2, K1
-	VPMOVM2Q     K1, Z2
-	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part20Added
+less72:
+	VPBROADCASTQ 24(DI), Z2
+	VPBROADCASTQ 16(DI), Z3
+	VPMOVZXBQ    (R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z4
+	VPTERNLOGQ   $0xf8, Z3, Z4, Z0
+	VPMOVZXBQ    8(R9)(BX*1), Z4
+	VPROLVQ      Z2, Z4, Z2
+	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
 
-part20Not4:
-part20Added:
+added65:
 	ADDQ $0x20, DI
 	DECQ R8
-	JNZ  part20
+	JNZ  field64
 
-part20Last:
+field64Last:
 	MOVB     stream+72(FP), DI
 	TESTB    DI, DI
-	JZ       cached22
+	JZ       cached74
 	VMOVNTDQ Z0, (AX)(BX*8)
-	JMP      stored21
+	VMOVNTDQ Z1, 64(AX)(BX*8)
+	JMP      stored73
 
-cached22:
-	CMPQ      size+48(FP), $0x08
-	JNE       sized23Not8
+cached74:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x04
+	JB        less76
+	CMPQ      DI, $0x08
+	JB        less77
 	VMOVDQU64 Z0, (AX)(BX*8)
-	JMP       sized23
+	VMOVDQU64 Z1, 64(AX)(BX*8)
+	JMP       sized75
 
-sized23Not8:
-	CMPQ    size+48(FP), $0x04
-	JNE     sized23Not4
+less77:
 	VPMOVQD Z0, Y0
 	VMOVDQU Y0, (AX)(BX*4)
-	JMP     sized23
+	VPMOVQD Z1, Y0
+	VMOVDQU Y0, 32(AX)(BX*4)
+	JMP     sized75
 
-sized23Not4:
-	CMPQ    size+48(FP), $0x02
-	JNE     sized23Not2
+less76:
+	CMPQ    DI, $0x02
+	JB      less78
 	VPMOVQW Z0, X0
 	VMOVDQU X0, (AX)(BX*2)
-	JMP     sized23
+	VPMOVQW Z1, X0
+	VMOVDQU X0, 16(AX)(BX*2)
+	JMP     sized75
 
-sized23Not2:
+less78:
+	VPMOVQB Z0, X0
+	VMOVQ   X0, (AX)(BX*1)
+	VPMOVQB Z1, X0
+	VMOVQ   X0, 8(AX)(BX*1)
+
+sized75:
+stored73:
+	ADDQ $0x10, BX
+	SUBQ $0x10, SI
+	JAE  tile57
+
+tileDone58:
+	ADDQ $0x10, SI
+	SUBQ $0x08, SI
+	JB   tileDone80
+
+	// Vectors at a time: 1.
+tile79:
+	MOVQ         value+64(FP), DI
+	VPBROADCASTQ DI, Z0
+	VMOVDQA64    Z0, Z0
+	TESTQ        CX, CX
+	JZ           start81
+	MOVQ         keep+56(FP), DI
+	VPBROADCASTQ DI, Z1
+	MOVQ         size+48(FP), DI
+	CMPQ         DI, $0x04
+	JB           less83
+	CMPQ         DI, $0x08
+	JB           less84
+	VMOVDQU64    (CX)(BX*8), Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+	JMP          sized82
+
+less84:
+	VPMOVZXDQ (CX)(BX*4), Z2
+	VPANDQ    Z1, Z2, Z2
+	VPORQ     Z2, Z0, Z0
+	JMP       sized82
+
+less83:
+	CMPQ      DI, $0x02
+	JB        less85
+	VPMOVZXWQ (CX)(BX*2), Z2
+	VPANDQ    Z1, Z2, Z2
+	VPORQ     Z2, Z0, Z0
+	JMP       sized82
+
+less85:
+	VPMOVZXBQ (CX)(BX*1), Z2
+	VPANDQ    Z1, Z2, Z2
+	VPORQ     Z2, Z0, Z0
+
+sized82:
+start81:
+	MOVQ  DX, DI
+	MOVQ  k+24(FP), R8
+	TESTQ R8, R8
+	JZ    field86Last
+
+	// One field a turn, by its kind.
+field86:
+	MOVQ         (DI), R9
+	MOVBLZX      27(DI), R10
+	CMPQ         R10, $0x08
+	JAE          added87
+	CMPQ         R10, $0x04
+	JB           less88
+	CMPQ         R10, $0x06
+	JB           less89
+	CMPQ         R10, $0x07
+	JB           less90
+	VPBROADCASTQ 16(DI), Z1
+	VMOVDQU64    (R9)(BX*8), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          added87
+
+less90:
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXDQ    (R9)(BX*4), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          added87
+
+less89:
+	CMPQ         R10, $0x05
+	JB           less91
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXWQ    (R9)(BX*2), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          added87
+
+less91:
+	VPBROADCASTQ 16(DI), Z1
+	VPMOVSXBQ    (R9)(BX*1), Z2
+	VPMOVQ2M     Z2, K1
+	VPMOVM2Q     K1, Z2
+	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
+	JMP          added87
+
+less88:
+	CMPQ         R10, $0x02
+	JB           less92
+	CMPQ         R10, $0x03
+	JB           less93
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VMOVDQU64    (R9)(BX*8), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added87
+
+less93:
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXDQ    (R9)(BX*4), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added87
+
+less92:
+	CMPQ         R10, $0x01
+	JB           less94
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXWQ    (R9)(BX*2), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added87
+
+less94:
+	VPBROADCASTQ 24(DI), Z1
+	VPBROADCASTQ 16(DI), Z2
+	VPMOVZXBQ    (R9)(BX*1), Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added87:
+	ADDQ $0x20, DI
+	DECQ R8
+	JNZ  field86
+
+field86Last:
+	MOVB     stream+72(FP), DI
+	TESTB    DI, DI
+	JZ       cached96
+	VMOVNTDQ Z0, (AX)(BX*8)
+	JMP      stored95
+
+cached96:
+	MOVQ      size+48(FP), DI
+	CMPQ      DI, $0x04
+	JB        less98
+	CMPQ      DI, $0x08
+	JB        less99
+	VMOVDQU64 Z0, (AX)(BX*8)
+	JMP       sized97
+
+less99:
+	VPMOVQD Z0, Y0
+	VMOVDQU Y0, (AX)(BX*4)
+	JMP     sized97
+
+less98:
+	CMPQ    DI, $0x02
+	JB      less100
+	VPMOVQW Z0, X0
+	VMOVDQU X0, (AX)(BX*2)
+	JMP     sized97
+
+less100:
 	VPMOVQB Z0, X0
 	VMOVQ   X0, (AX)(BX*1)
 
-sized23:
-stored21:
+sized97:
+stored95:
 	ADDQ $0x08, BX
 	SUBQ $0x08, SI
-	JAE  tile15
+	JAE  tile79
 
-tileDone16:
+tileDone80:
 	ADDQ  $0x08, SI
 	TESTQ SI, SI
 	JZ    done
@@ -26051,176 +24346,7671 @@ tileDone16:
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVQ        DI, K1
+	MOVQ         value+64(FP), SI
+	VPBROADCASTQ SI, Z0
+	VMOVDQA64    Z0, Z0
 	TESTQ        CX, CX
-	JZ           zero24
-	VPBROADCASTQ keep+56(FP), Z0
-	CMPQ         size+48(FP), $0x08
-	JNE          sized26Not8
-	VMOVDQU64.Z  (CX)(BX*8), K1, Z1
-	VPANDQ       Z0, Z1, Z0
-	JMP          sized26
+	JZ           start101
+	MOVQ         keep+56(FP), SI
+	VPBROADCASTQ SI, Z1
+	MOVQ         size+48(FP), SI
+	CMPQ         SI, $0x04
+	JB           less103
+	CMPQ         SI, $0x08
+	JB           less104
+	VMOVDQU64.Z  (CX)(BX*8), K1, Z2
+	VPANDQ       Z1, Z2, Z2
+	VPORQ        Z2, Z0, Z0
+	JMP          sized102
 
-sized26Not8:
-	CMPQ        size+48(FP), $0x04
-	JNE         sized26Not4
-	VMOVDQU32.Z (CX)(BX*4), K1, Y1
-	VPMOVZXDQ   Y1, Z1
-	VPANDQ      Z0, Z1, Z0
-	JMP         sized26
+less104:
+	VMOVDQU32.Z (CX)(BX*4), K1, Y2
+	VPMOVZXDQ   Y2, Z2
+	VPANDQ      Z1, Z2, Z2
+	VPORQ       Z2, Z0, Z0
+	JMP         sized102
 
-sized26Not4:
-	CMPQ        size+48(FP), $0x02
-	JNE         sized26Not2
-	VMOVDQU16.Z (CX)(BX*2), K1, X1
-	VPMOVZXWQ   X1, Z1
-	VPANDQ      Z0, Z1, Z0
-	JMP         sized26
+less103:
+	CMPQ        SI, $0x02
+	JB          less105
+	VMOVDQU16.Z (CX)(BX*2), K1, X2
+	VPMOVZXWQ   X2, Z2
+	VPANDQ      Z1, Z2, Z2
+	VPORQ       Z2, Z0, Z0
+	JMP         sized102
 
-sized26Not2:
-	VMOVDQU8.Z (CX)(BX*1), K1, X1
-	VPMOVZXBQ  X1, Z1
-	VPANDQ     Z0, Z1, Z0
+less105:
+	VMOVDQU8.Z (CX)(BX*1), K1, X2
+	VPMOVZXBQ  X2, Z2
+	VPANDQ     Z1, Z2, Z2
+	VPORQ      Z2, Z0, Z0
 
-sized26:
-	VPBROADCASTQ value+64(FP), Z1
-	VPORQ        Z1, Z0, Z0
-	JMP          start25
-
-zero24:
-	VPBROADCASTQ value+64(FP), Z0
-
-start25:
+sized102:
+start101:
 	MOVQ  DX, CX
 	MOVQ  k+24(FP), DX
 	TESTQ DX, DX
-	JZ    part27Last
+	JZ    field106Last
 
-	// One part a turn, by its kind.
-part27:
-	MOVQ         (CX), DI
-	MOVQ         24(CX), SI
-	CMPQ         SI, $0x03
-	JNE          part27Not3
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU64.Z  (DI)(BX*8), K1, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not3:
-	CMPQ         SI, $0x02
-	JNE          part27Not2
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU32.Z  (DI)(BX*4), K1, Y3
-	VPMOVZXDQ    Y3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not2:
-	CMPQ         SI, $0x01
-	JNE          part27Not1
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU16.Z  (DI)(BX*2), K1, X3
-	VPMOVZXWQ    X3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not1:
-	CMPQ         SI, $0x00
-	JNE          part27Not0
-	VPBROADCASTQ 8(CX), Z1
-	VPBROADCASTQ 16(CX), Z2
-	VMOVDQU8.Z   (DI)(BX*1), K1, X3
-	VPMOVZXBQ    X3, Z3
-	VPROLVQ      Z1, Z3, Z1
-	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
-	JMP          part27Added
-
-part27Not0:
-	CMPQ         SI, $0x07
-	JNE          part27Not7
+	// One field a turn, by its kind.
+field106:
+	MOVQ         (CX), SI
+	MOVBLZX      27(CX), DI
+	CMPQ         DI, $0x08
+	JAE          added107
+	CMPQ         DI, $0x04
+	JB           less108
+	CMPQ         DI, $0x06
+	JB           less109
+	CMPQ         DI, $0x07
+	JB           less110
 	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU64.Z  (DI)(BX*8), K1, Z2
+	VMOVDQU64.Z  (SI)(BX*8), K1, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added107
 
-part27Not7:
-	CMPQ         SI, $0x06
-	JNE          part27Not6
+less110:
 	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU32.Z  (DI)(BX*4), K1, Y2
+	VMOVDQU32.Z  (SI)(BX*4), K1, Y2
 	VPMOVSXDQ    Y2, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added107
 
-part27Not6:
-	CMPQ         SI, $0x05
-	JNE          part27Not5
+less109:
+	CMPQ         DI, $0x05
+	JB           less111
 	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU16.Z  (DI)(BX*2), K1, X2
+	VMOVDQU16.Z  (SI)(BX*2), K1, X2
 	VPMOVSXWQ    X2, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added107
 
-part27Not5:
-	CMPQ         SI, $0x04
-	JNE          part27Not4
+less111:
 	VPBROADCASTQ 16(CX), Z1
-	VMOVDQU8.Z   (DI)(BX*1), K1, X2
+	VMOVDQU8.Z   (SI)(BX*1), K1, X2
 	VPMOVSXBQ    X2, Z2
 	VPMOVQ2M     Z2, K2
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
-	JMP          part27Added
+	JMP          added107
 
-part27Not4:
-part27Added:
+less108:
+	CMPQ         DI, $0x02
+	JB           less112
+	CMPQ         DI, $0x03
+	JB           less113
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU64.Z  (SI)(BX*8), K1, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added107
+
+less113:
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU32.Z  (SI)(BX*4), K1, Y3
+	VPMOVZXDQ    Y3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added107
+
+less112:
+	CMPQ         DI, $0x01
+	JB           less114
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU16.Z  (SI)(BX*2), K1, X3
+	VPMOVZXWQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+	JMP          added107
+
+less114:
+	VPBROADCASTQ 24(CX), Z1
+	VPBROADCASTQ 16(CX), Z2
+	VMOVDQU8.Z   (SI)(BX*1), K1, X3
+	VPMOVZXBQ    X3, Z3
+	VPROLVQ      Z1, Z3, Z1
+	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
+
+added107:
 	ADDQ $0x20, CX
 	DECQ DX
-	JNZ  part27
+	JNZ  field106
 
-part27Last:
-	CMPQ      size+48(FP), $0x08
-	JNE       sized29Not8
+field106Last:
+	MOVQ      size+48(FP), CX
+	CMPQ      CX, $0x04
+	JB        less117
+	CMPQ      CX, $0x08
+	JB        less118
 	VMOVDQU64 Z0, K1, (AX)(BX*8)
-	JMP       sized29
+	JMP       sized116
 
-sized29Not8:
-	CMPQ      size+48(FP), $0x04
-	JNE       sized29Not4
+less118:
 	VPMOVQD   Z0, Y0
 	VMOVDQU32 Y0, K1, (AX)(BX*4)
-	JMP       sized29
+	JMP       sized116
 
-sized29Not4:
-	CMPQ      size+48(FP), $0x02
-	JNE       sized29Not2
+less117:
+	CMPQ      CX, $0x02
+	JB        less119
 	VPMOVQW   Z0, X0
 	VMOVDQU16 X0, K1, (AX)(BX*2)
-	JMP       sized29
+	JMP       sized116
 
-sized29Not2:
+less119:
 	VPMOVQB  Z0, X0
 	VMOVDQU8 X0, K1, (AX)(BX*1)
 
-sized29:
+sized116:
 done:
 	MOVB  stream+72(FP), AL
 	TESTB AL, AL
-	JZ    cached30
+	JZ    cached120
 	SFENCE
 
-cached30:
+cached120:
+	VZEROUPPER
+	RET
+
+// func unpack8AVX2(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack8AVX2(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*1), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short5
+	LEAQ         -4(R8), R9
+	VPMOVZXBQ    (AX)(R9*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x40
+	JB           cached6
+	VPMOVZXBQ    (AX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x03, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached8
+	CMPQ         R12, $0x10
+	JB           whole10
+	TESTQ        R11, R11
+	JNZ          signed9
+	SUBQ         $0x10, R12
+	JB           streamDone12
+
+	// 4 vectors a turn, stored past the cache.
+stream11:
+	VPMOVZXBQ (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R10*8)
+	VPMOVZXBQ 4(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R10*8)
+	VPMOVZXBQ 12(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       stream11
+
+streamDone12:
+	ADDQ $0x10, R12
+	JMP  whole10
+
+signed9:
+	SUBQ $0x10, R12
+	JB   streamDone14
+
+	// 4 vectors a turn, stored past the cache.
+stream13:
+	VPMOVZXBQ (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R10*8)
+	VPMOVZXBQ 4(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R10*8)
+	VPMOVZXBQ 12(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       stream13
+
+streamDone14:
+	ADDQ $0x10, R12
+
+whole10:
+	SFENCE
+
+cached8:
+cached6:
+	CMPQ  R12, $0x10
+	JB    whole16
+	TESTQ R11, R11
+	JNZ   signed15
+	SUBQ  $0x10, R12
+	JB    vectorsDone18
+
+	// 4 vectors a turn.
+vectors17:
+	VPMOVZXBQ (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*8)
+	VPMOVZXBQ 4(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R10*8)
+	VPMOVZXBQ 12(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vectors17
+
+vectorsDone18:
+	ADDQ $0x10, R12
+	JMP  whole16
+
+signed15:
+	SUBQ $0x10, R12
+	JB   vectorsDone20
+
+	// 4 vectors a turn.
+vectors19:
+	VPMOVZXBQ (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*8)
+	VPMOVZXBQ 4(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R10*8)
+	VPMOVZXBQ 12(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vectors19
+
+vectorsDone20:
+	ADDQ $0x10, R12
+
+whole16:
+	SUBQ $0x04, R12
+	JB   vectorDone22
+
+	// One vector a turn.
+vector21:
+	VPMOVZXBQ (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBQ    Y3, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*8)
+	ADDQ      $0x04, R10
+	SUBQ      $0x04, R12
+	JAE       vector21
+
+vectorDone22:
+	ADDQ $0x04, R12
+	CMPQ R8, $0x40
+	JB   tail7
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (CX)
+
+tail7:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*8)
+	JMP     unpacked2
+
+short5:
+	CMPQ      R8, $0x02
+	JB        under2_23
+	VPMOVZXBQ (AX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBQ    X3, X4, X4
+	LEAQ      -2(R8), R8
+	VPMOVZXBQ (AX)(R8*1), X9
+	VPSLLVQ   X0, X9, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVDQU   X0, (CX)(R8*8)
+	VMOVDQU   X4, (CX)
+	JMP       unpacked2
+
+under2_23:
+	CMPQ      R8, $0x01
+	JB        under1_24
+	MOVBLZX   (AX), R8
+	VMOVD     R8, X4
+	VPMOVZXBQ X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVQ     X0, (CX)
+	JMP       unpacked2
+
+under1_24:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTD X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JB           short25
+	LEAQ         -8(R8), R9
+	VPMOVZXBD    (AX)(R9*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x00000080
+	JB           cached26
+	VPMOVZXBD    (AX), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBD       Y3, Y6, Y6
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x02, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached28
+	CMPQ         R12, $0x20
+	JB           whole30
+	TESTQ        R11, R11
+	JNZ          signed29
+	SUBQ         $0x20, R12
+	JB           streamDone32
+
+	// 4 vectors a turn, stored past the cache.
+stream31:
+	VPMOVZXBD (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R10*4)
+	VPMOVZXBD 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R10*4)
+	VPMOVZXBD 24(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       stream31
+
+streamDone32:
+	ADDQ $0x20, R12
+	JMP  whole30
+
+signed29:
+	SUBQ $0x20, R12
+	JB   streamDone34
+
+	// 4 vectors a turn, stored past the cache.
+stream33:
+	VPMOVZXBD (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R10*4)
+	VPMOVZXBD 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R10*4)
+	VPMOVZXBD 24(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       stream33
+
+streamDone34:
+	ADDQ $0x20, R12
+
+whole30:
+	SFENCE
+
+cached28:
+cached26:
+	CMPQ  R12, $0x20
+	JB    whole36
+	TESTQ R11, R11
+	JNZ   signed35
+	SUBQ  $0x20, R12
+	JB    vectorsDone38
+
+	// 4 vectors a turn.
+vectors37:
+	VPMOVZXBD (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*4)
+	VPMOVZXBD 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R10*4)
+	VPMOVZXBD 24(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       vectors37
+
+vectorsDone38:
+	ADDQ $0x20, R12
+	JMP  whole36
+
+signed35:
+	SUBQ $0x20, R12
+	JB   vectorsDone40
+
+	// 4 vectors a turn.
+vectors39:
+	VPMOVZXBD (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*4)
+	VPMOVZXBD 8(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R10*4)
+	VPMOVZXBD 24(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       vectors39
+
+vectorsDone40:
+	ADDQ $0x20, R12
+
+whole36:
+	SUBQ $0x08, R12
+	JB   vectorDone42
+
+	// One vector a turn.
+vector41:
+	VPMOVZXBD (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*4)
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R12
+	JAE       vector41
+
+vectorDone42:
+	ADDQ $0x08, R12
+	CMPQ R8, $0x00000080
+	JB   tail27
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y6, (CX)
+
+tail27:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*4)
+	JMP     unpacked2
+
+short25:
+	CMPQ      R8, $0x04
+	JB        under4_43
+	VPMOVZXBD (AX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -4(R8), R8
+	VPMOVZXBD (AX)(R8*1), X9
+	VPSLLVQ   X0, X9, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVDQU   X0, (CX)(R8*4)
+	VMOVDQU   X4, (CX)
+	JMP       unpacked2
+
+under4_43:
+	CMPQ      R8, $0x02
+	JB        under2_44
+	MOVWLZX   (AX), R9
+	VMOVD     R9, X4
+	VPMOVZXBD X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -2(R8), R8
+	MOVWLZX   (AX)(R8*1), R9
+	VMOVD     R9, X9
+	VPMOVZXBD X9, X9
+	VPSLLVQ   X0, X9, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVQ     X0, (CX)(R8*4)
+	VMOVQ     X4, (CX)
+	JMP       unpacked2
+
+under2_44:
+	CMPQ      R8, $0x01
+	JB        under1_45
+	MOVBLZX   (AX), R8
+	VMOVD     R8, X4
+	VPMOVZXBD X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVD     X0, (CX)
+	JMP       unpacked2
+
+under1_45:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less46
+	LEAQ         (R8)(DX*2), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTW X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTW X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JB           short47
+	LEAQ         -16(R8), R9
+	VPMOVZXBW    (AX)(R9*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBW       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x00000100
+	JB           cached48
+	VPMOVZXBW    (AX), Y7
+	VPSLLVQ      Y0, Y7, Y7
+	VPSRLVQ      Y1, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y3, Y7, Y7
+	VPSUBW       Y3, Y7, Y7
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x01, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached50
+	CMPQ         R12, $0x40
+	JB           whole52
+	TESTQ        R11, R11
+	JNZ          signed51
+	SUBQ         $0x40, R12
+	JB           streamDone54
+
+	// 4 vectors a turn, stored past the cache.
+stream53:
+	VPMOVZXBW (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R10*2)
+	VPMOVZXBW 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R10*2)
+	VPMOVZXBW 48(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R10*2)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R12
+	JAE       stream53
+
+streamDone54:
+	ADDQ $0x40, R12
+	JMP  whole52
+
+signed51:
+	SUBQ $0x40, R12
+	JB   streamDone56
+
+	// 4 vectors a turn, stored past the cache.
+stream55:
+	VPMOVZXBW (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R10*2)
+	VPMOVZXBW 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R10*2)
+	VPMOVZXBW 48(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R10*2)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R12
+	JAE       stream55
+
+streamDone56:
+	ADDQ $0x40, R12
+
+whole52:
+	SFENCE
+
+cached50:
+cached48:
+	CMPQ  R12, $0x40
+	JB    whole58
+	TESTQ R11, R11
+	JNZ   signed57
+	SUBQ  $0x40, R12
+	JB    vectorsDone60
+
+	// 4 vectors a turn.
+vectors59:
+	VPMOVZXBW (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*2)
+	VPMOVZXBW 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R10*2)
+	VPMOVZXBW 48(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R10*2)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R12
+	JAE       vectors59
+
+vectorsDone60:
+	ADDQ $0x40, R12
+	JMP  whole58
+
+signed57:
+	SUBQ $0x40, R12
+	JB   vectorsDone62
+
+	// 4 vectors a turn.
+vectors61:
+	VPMOVZXBW (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*2)
+	VPMOVZXBW 16(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R10*2)
+	VPMOVZXBW 48(AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R10*2)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R12
+	JAE       vectors61
+
+vectorsDone62:
+	ADDQ $0x40, R12
+
+whole58:
+	SUBQ $0x10, R12
+	JB   vectorDone64
+
+	// One vector a turn.
+vector63:
+	VPMOVZXBW (AX)(R10*1), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   Y9, (CX)(R10*2)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vector63
+
+vectorDone64:
+	ADDQ $0x10, R12
+	CMPQ R8, $0x00000100
+	JB   tail49
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y7, (CX)
+
+tail49:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*2)
+	JMP     unpacked2
+
+short47:
+	CMPQ      R8, $0x08
+	JB        under8_65
+	VPMOVZXBW (AX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBW    X3, X4, X4
+	LEAQ      -8(R8), R8
+	VPMOVZXBW (AX)(R8*1), X9
+	VPSLLVQ   X0, X9, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VMOVDQU   X0, (CX)(R8*2)
+	VMOVDQU   X4, (CX)
+	JMP       unpacked2
+
+under8_65:
+	CMPQ      R8, $0x04
+	JB        under4_66
+	VMOVD     (AX), X4
+	VPMOVZXBW X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBW    X3, X4, X4
+	LEAQ      -4(R8), R8
+	VMOVD     (AX)(R8*1), X9
+	VPMOVZXBW X9, X9
+	VPSLLVQ   X0, X9, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VMOVQ     X0, (CX)(R8*2)
+	VMOVQ     X4, (CX)
+	JMP       unpacked2
+
+under4_66:
+	CMPQ      R8, $0x02
+	JB        under2_67
+	MOVWLZX   (AX), R9
+	VMOVD     R9, X4
+	VPMOVZXBW X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBW    X3, X4, X4
+	LEAQ      -2(R8), R8
+	MOVWLZX   (AX)(R8*1), R9
+	VMOVD     R9, X9
+	VPMOVZXBW X9, X9
+	VPSLLVQ   X0, X9, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VMOVD     X0, (CX)(R8*2)
+	VMOVD     X4, (CX)
+	JMP       unpacked2
+
+under2_67:
+	CMPQ      R8, $0x01
+	JB        under1_68
+	MOVBLZX   (AX), R8
+	VMOVD     R8, X4
+	VPMOVZXBW X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBW    X3, X0, X0
+	VPEXTRW   $0x00, X0, (CX)
+	JMP       unpacked2
+
+under1_68:
+	JMP unpacked2
+
+less46:
+	LEAQ         (R8)(DX*1), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTB X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTB X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x20
+	JB           short69
+	LEAQ         -32(R8), R9
+	VMOVDQU      (AX)(R9*1), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBB       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x00000200
+	JB           cached70
+	VMOVDQU      (AX), Y8
+	VPSLLVQ      Y0, Y8, Y8
+	VPSRLVQ      Y1, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPXOR        Y3, Y8, Y8
+	VPSUBB       Y3, Y8, Y8
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached72
+	CMPQ         R12, $0x00000080
+	JB           whole74
+	TESTQ        R11, R11
+	JNZ          signed73
+	SUBQ         $0x00000080, R12
+	JB           streamDone76
+
+	// 4 vectors a turn, stored past the cache.
+stream75:
+	VMOVDQU  (AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, (CX)(R10*1)
+	VMOVDQU  32(AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, 32(CX)(R10*1)
+	VMOVDQU  64(AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, 64(CX)(R10*1)
+	VMOVDQU  96(AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, 96(CX)(R10*1)
+	ADDQ     $0x00000080, R10
+	SUBQ     $0x00000080, R12
+	JAE      stream75
+
+streamDone76:
+	ADDQ $0x00000080, R12
+	JMP  whole74
+
+signed73:
+	SUBQ $0x00000080, R12
+	JB   streamDone78
+
+	// 4 vectors a turn, stored past the cache.
+stream77:
+	VMOVDQU  (AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VPXOR    Y3, Y9, Y9
+	VPSUBB   Y3, Y9, Y9
+	VMOVNTDQ Y9, (CX)(R10*1)
+	VMOVDQU  32(AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VPXOR    Y3, Y9, Y9
+	VPSUBB   Y3, Y9, Y9
+	VMOVNTDQ Y9, 32(CX)(R10*1)
+	VMOVDQU  64(AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VPXOR    Y3, Y9, Y9
+	VPSUBB   Y3, Y9, Y9
+	VMOVNTDQ Y9, 64(CX)(R10*1)
+	VMOVDQU  96(AX)(R10*1), Y9
+	VPSLLVQ  Y0, Y9, Y9
+	VPSRLVQ  Y1, Y9, Y9
+	VPAND    Y2, Y9, Y9
+	VPXOR    Y3, Y9, Y9
+	VPSUBB   Y3, Y9, Y9
+	VMOVNTDQ Y9, 96(CX)(R10*1)
+	ADDQ     $0x00000080, R10
+	SUBQ     $0x00000080, R12
+	JAE      stream77
+
+streamDone78:
+	ADDQ $0x00000080, R12
+
+whole74:
+	SFENCE
+
+cached72:
+cached70:
+	CMPQ  R12, $0x00000080
+	JB    whole80
+	TESTQ R11, R11
+	JNZ   signed79
+	SUBQ  $0x00000080, R12
+	JB    vectorsDone82
+
+	// 4 vectors a turn.
+vectors81:
+	VMOVDQU (AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, (CX)(R10*1)
+	VMOVDQU 32(AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, 32(CX)(R10*1)
+	VMOVDQU 64(AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, 64(CX)(R10*1)
+	VMOVDQU 96(AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, 96(CX)(R10*1)
+	ADDQ    $0x00000080, R10
+	SUBQ    $0x00000080, R12
+	JAE     vectors81
+
+vectorsDone82:
+	ADDQ $0x00000080, R12
+	JMP  whole80
+
+signed79:
+	SUBQ $0x00000080, R12
+	JB   vectorsDone84
+
+	// 4 vectors a turn.
+vectors83:
+	VMOVDQU (AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VPXOR   Y3, Y9, Y9
+	VPSUBB  Y3, Y9, Y9
+	VMOVDQU Y9, (CX)(R10*1)
+	VMOVDQU 32(AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VPXOR   Y3, Y9, Y9
+	VPSUBB  Y3, Y9, Y9
+	VMOVDQU Y9, 32(CX)(R10*1)
+	VMOVDQU 64(AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VPXOR   Y3, Y9, Y9
+	VPSUBB  Y3, Y9, Y9
+	VMOVDQU Y9, 64(CX)(R10*1)
+	VMOVDQU 96(AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VPXOR   Y3, Y9, Y9
+	VPSUBB  Y3, Y9, Y9
+	VMOVDQU Y9, 96(CX)(R10*1)
+	ADDQ    $0x00000080, R10
+	SUBQ    $0x00000080, R12
+	JAE     vectors83
+
+vectorsDone84:
+	ADDQ $0x00000080, R12
+
+whole80:
+	SUBQ $0x20, R12
+	JB   vectorDone86
+
+	// One vector a turn.
+vector85:
+	VMOVDQU (AX)(R10*1), Y9
+	VPSLLVQ Y0, Y9, Y9
+	VPSRLVQ Y1, Y9, Y9
+	VPAND   Y2, Y9, Y9
+	VPXOR   Y3, Y9, Y9
+	VPSUBB  Y3, Y9, Y9
+	VMOVDQU Y9, (CX)(R10*1)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R12
+	JAE     vector85
+
+vectorDone86:
+	ADDQ $0x20, R12
+	CMPQ R8, $0x00000200
+	JB   tail71
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y8, (CX)
+
+tail71:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*1)
+	JMP     unpacked2
+
+short69:
+	CMPQ    R8, $0x10
+	JB      under16_87
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -16(R8), R8
+	VMOVDQU (AX)(R8*1), X9
+	VPSLLVQ X0, X9, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VMOVDQU X0, (CX)(R8*1)
+	VMOVDQU X4, (CX)
+	JMP     unpacked2
+
+under16_87:
+	CMPQ    R8, $0x08
+	JB      under8_88
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -8(R8), R8
+	VMOVQ   (AX)(R8*1), X9
+	VPSLLVQ X0, X9, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VMOVQ   X0, (CX)(R8*1)
+	VMOVQ   X4, (CX)
+	JMP     unpacked2
+
+under8_88:
+	CMPQ    R8, $0x04
+	JB      under4_89
+	VMOVD   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -4(R8), R8
+	VMOVD   (AX)(R8*1), X9
+	VPSLLVQ X0, X9, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VMOVD   X0, (CX)(R8*1)
+	VMOVD   X4, (CX)
+	JMP     unpacked2
+
+under4_89:
+	CMPQ    R8, $0x02
+	JB      under2_90
+	MOVWLZX (AX), R9
+	VMOVD   R9, X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBB  X3, X4, X4
+	LEAQ    -2(R8), R8
+	MOVWLZX (AX)(R8*1), R9
+	VMOVD   R9, X9
+	VPSLLVQ X0, X9, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VPEXTRW $0x00, X0, (CX)(R8*1)
+	VPEXTRW $0x00, X4, (CX)
+	JMP     unpacked2
+
+under2_90:
+	CMPQ    R8, $0x01
+	JB      under1_91
+	MOVBLZX (AX), R8
+	VMOVD   R8, X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBB  X3, X0, X0
+	VPEXTRB $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_91:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack16AVX2(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack16AVX2(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*2), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short5
+	LEAQ         -4(R8), R9
+	VPMOVZXWQ    (AX)(R9*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x40
+	JB           cached6
+	VPMOVZXWQ    (AX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x03, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached8
+	CMPQ         R12, $0x10
+	JB           whole10
+	TESTQ        R11, R11
+	JNZ          signed9
+	SUBQ         $0x10, R12
+	JB           streamDone12
+
+	// 4 vectors a turn, stored past the cache.
+stream11:
+	VPMOVZXWQ (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R10*8)
+	VPMOVZXWQ 8(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R10*8)
+	VPMOVZXWQ 24(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       stream11
+
+streamDone12:
+	ADDQ $0x10, R12
+	JMP  whole10
+
+signed9:
+	SUBQ $0x10, R12
+	JB   streamDone14
+
+	// 4 vectors a turn, stored past the cache.
+stream13:
+	VPMOVZXWQ (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R10*8)
+	VPMOVZXWQ 8(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R10*8)
+	VPMOVZXWQ 24(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVNTDQ  Y8, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       stream13
+
+streamDone14:
+	ADDQ $0x10, R12
+
+whole10:
+	SFENCE
+
+cached8:
+cached6:
+	CMPQ  R12, $0x10
+	JB    whole16
+	TESTQ R11, R11
+	JNZ   signed15
+	SUBQ  $0x10, R12
+	JB    vectorsDone18
+
+	// 4 vectors a turn.
+vectors17:
+	VPMOVZXWQ (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R10*8)
+	VPMOVZXWQ 8(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R10*8)
+	VPMOVZXWQ 24(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vectors17
+
+vectorsDone18:
+	ADDQ $0x10, R12
+	JMP  whole16
+
+signed15:
+	SUBQ $0x10, R12
+	JB   vectorsDone20
+
+	// 4 vectors a turn.
+vectors19:
+	VPMOVZXWQ (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVDQU   Y8, (CX)(R10*8)
+	VPMOVZXWQ 8(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R10*8)
+	VPMOVZXWQ 24(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVDQU   Y8, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vectors19
+
+vectorsDone20:
+	ADDQ $0x10, R12
+
+whole16:
+	SUBQ $0x04, R12
+	JB   vectorDone22
+
+	// One vector a turn.
+vector21:
+	VPMOVZXWQ (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBQ    Y3, Y8, Y8
+	VMOVDQU   Y8, (CX)(R10*8)
+	ADDQ      $0x04, R10
+	SUBQ      $0x04, R12
+	JAE       vector21
+
+vectorDone22:
+	ADDQ $0x04, R12
+	CMPQ R8, $0x40
+	JB   tail7
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (CX)
+
+tail7:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*8)
+	JMP     unpacked2
+
+short5:
+	CMPQ      R8, $0x02
+	JB        under2_23
+	VPMOVZXWQ (AX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBQ    X3, X4, X4
+	LEAQ      -2(R8), R8
+	VPMOVZXWQ (AX)(R8*2), X8
+	VPSLLVQ   X0, X8, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVDQU   X0, (CX)(R8*8)
+	VMOVDQU   X4, (CX)
+	JMP       unpacked2
+
+under2_23:
+	CMPQ      R8, $0x01
+	JB        under1_24
+	MOVWLZX   (AX), R8
+	VMOVD     R8, X4
+	VPMOVZXWQ X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVQ     X0, (CX)
+	JMP       unpacked2
+
+under1_24:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTD X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JB           short25
+	LEAQ         -8(R8), R9
+	VPMOVZXWD    (AX)(R9*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x00000080
+	JB           cached26
+	VPMOVZXWD    (AX), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBD       Y3, Y6, Y6
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x02, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached28
+	CMPQ         R12, $0x20
+	JB           whole30
+	TESTQ        R11, R11
+	JNZ          signed29
+	SUBQ         $0x20, R12
+	JB           streamDone32
+
+	// 4 vectors a turn, stored past the cache.
+stream31:
+	VPMOVZXWD (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R10*4)
+	VPMOVZXWD 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R10*4)
+	VPMOVZXWD 48(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       stream31
+
+streamDone32:
+	ADDQ $0x20, R12
+	JMP  whole30
+
+signed29:
+	SUBQ $0x20, R12
+	JB   streamDone34
+
+	// 4 vectors a turn, stored past the cache.
+stream33:
+	VPMOVZXWD (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R10*4)
+	VPMOVZXWD 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R10*4)
+	VPMOVZXWD 48(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVNTDQ  Y8, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       stream33
+
+streamDone34:
+	ADDQ $0x20, R12
+
+whole30:
+	SFENCE
+
+cached28:
+cached26:
+	CMPQ  R12, $0x20
+	JB    whole36
+	TESTQ R11, R11
+	JNZ   signed35
+	SUBQ  $0x20, R12
+	JB    vectorsDone38
+
+	// 4 vectors a turn.
+vectors37:
+	VPMOVZXWD (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R10*4)
+	VPMOVZXWD 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R10*4)
+	VPMOVZXWD 48(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       vectors37
+
+vectorsDone38:
+	ADDQ $0x20, R12
+	JMP  whole36
+
+signed35:
+	SUBQ $0x20, R12
+	JB   vectorsDone40
+
+	// 4 vectors a turn.
+vectors39:
+	VPMOVZXWD (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   Y8, (CX)(R10*4)
+	VPMOVZXWD 16(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R10*4)
+	VPMOVZXWD 48(AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   Y8, 96(CX)(R10*4)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R12
+	JAE       vectors39
+
+vectorsDone40:
+	ADDQ $0x20, R12
+
+whole36:
+	SUBQ $0x08, R12
+	JB   vectorDone42
+
+	// One vector a turn.
+vector41:
+	VPMOVZXWD (AX)(R10*2), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   Y8, (CX)(R10*4)
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R12
+	JAE       vector41
+
+vectorDone42:
+	ADDQ $0x08, R12
+	CMPQ R8, $0x00000080
+	JB   tail27
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y6, (CX)
+
+tail27:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*4)
+	JMP     unpacked2
+
+short25:
+	CMPQ      R8, $0x04
+	JB        under4_43
+	VPMOVZXWD (AX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -4(R8), R8
+	VPMOVZXWD (AX)(R8*2), X8
+	VPSLLVQ   X0, X8, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVDQU   X0, (CX)(R8*4)
+	VMOVDQU   X4, (CX)
+	JMP       unpacked2
+
+under4_43:
+	CMPQ      R8, $0x02
+	JB        under2_44
+	VMOVD     (AX), X4
+	VPMOVZXWD X4, X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBD    X3, X4, X4
+	LEAQ      -2(R8), R8
+	VMOVD     (AX)(R8*2), X8
+	VPMOVZXWD X8, X8
+	VPSLLVQ   X0, X8, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVQ     X0, (CX)(R8*4)
+	VMOVQ     X4, (CX)
+	JMP       unpacked2
+
+under2_44:
+	CMPQ      R8, $0x01
+	JB        under1_45
+	MOVWLZX   (AX), R8
+	VMOVD     R8, X4
+	VPMOVZXWD X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBD    X3, X0, X0
+	VMOVD     X0, (CX)
+	JMP       unpacked2
+
+under1_45:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less46
+	LEAQ         (R8)(DX*2), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTW X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTW X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JB           short47
+	LEAQ         -16(R8), R9
+	VMOVDQU      (AX)(R9*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBW       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x00000100
+	JB           cached48
+	VMOVDQU      (AX), Y7
+	VPSLLVQ      Y0, Y7, Y7
+	VPSRLVQ      Y1, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y3, Y7, Y7
+	VPSUBW       Y3, Y7, Y7
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x01, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached50
+	CMPQ         R12, $0x40
+	JB           whole52
+	TESTQ        R11, R11
+	JNZ          signed51
+	SUBQ         $0x40, R12
+	JB           streamDone54
+
+	// 4 vectors a turn, stored past the cache.
+stream53:
+	VMOVDQU  (AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, (CX)(R10*2)
+	VMOVDQU  32(AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, 32(CX)(R10*2)
+	VMOVDQU  64(AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, 64(CX)(R10*2)
+	VMOVDQU  96(AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, 96(CX)(R10*2)
+	ADDQ     $0x40, R10
+	SUBQ     $0x40, R12
+	JAE      stream53
+
+streamDone54:
+	ADDQ $0x40, R12
+	JMP  whole52
+
+signed51:
+	SUBQ $0x40, R12
+	JB   streamDone56
+
+	// 4 vectors a turn, stored past the cache.
+stream55:
+	VMOVDQU  (AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VPXOR    Y3, Y8, Y8
+	VPSUBW   Y3, Y8, Y8
+	VMOVNTDQ Y8, (CX)(R10*2)
+	VMOVDQU  32(AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VPXOR    Y3, Y8, Y8
+	VPSUBW   Y3, Y8, Y8
+	VMOVNTDQ Y8, 32(CX)(R10*2)
+	VMOVDQU  64(AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VPXOR    Y3, Y8, Y8
+	VPSUBW   Y3, Y8, Y8
+	VMOVNTDQ Y8, 64(CX)(R10*2)
+	VMOVDQU  96(AX)(R10*2), Y8
+	VPSLLVQ  Y0, Y8, Y8
+	VPSRLVQ  Y1, Y8, Y8
+	VPAND    Y2, Y8, Y8
+	VPXOR    Y3, Y8, Y8
+	VPSUBW   Y3, Y8, Y8
+	VMOVNTDQ Y8, 96(CX)(R10*2)
+	ADDQ     $0x40, R10
+	SUBQ     $0x40, R12
+	JAE      stream55
+
+streamDone56:
+	ADDQ $0x40, R12
+
+whole52:
+	SFENCE
+
+cached50:
+cached48:
+	CMPQ  R12, $0x40
+	JB    whole58
+	TESTQ R11, R11
+	JNZ   signed57
+	SUBQ  $0x40, R12
+	JB    vectorsDone60
+
+	// 4 vectors a turn.
+vectors59:
+	VMOVDQU (AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, (CX)(R10*2)
+	VMOVDQU 32(AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, 32(CX)(R10*2)
+	VMOVDQU 64(AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, 64(CX)(R10*2)
+	VMOVDQU 96(AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, 96(CX)(R10*2)
+	ADDQ    $0x40, R10
+	SUBQ    $0x40, R12
+	JAE     vectors59
+
+vectorsDone60:
+	ADDQ $0x40, R12
+	JMP  whole58
+
+signed57:
+	SUBQ $0x40, R12
+	JB   vectorsDone62
+
+	// 4 vectors a turn.
+vectors61:
+	VMOVDQU (AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VPXOR   Y3, Y8, Y8
+	VPSUBW  Y3, Y8, Y8
+	VMOVDQU Y8, (CX)(R10*2)
+	VMOVDQU 32(AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VPXOR   Y3, Y8, Y8
+	VPSUBW  Y3, Y8, Y8
+	VMOVDQU Y8, 32(CX)(R10*2)
+	VMOVDQU 64(AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VPXOR   Y3, Y8, Y8
+	VPSUBW  Y3, Y8, Y8
+	VMOVDQU Y8, 64(CX)(R10*2)
+	VMOVDQU 96(AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VPXOR   Y3, Y8, Y8
+	VPSUBW  Y3, Y8, Y8
+	VMOVDQU Y8, 96(CX)(R10*2)
+	ADDQ    $0x40, R10
+	SUBQ    $0x40, R12
+	JAE     vectors61
+
+vectorsDone62:
+	ADDQ $0x40, R12
+
+whole58:
+	SUBQ $0x10, R12
+	JB   vectorDone64
+
+	// One vector a turn.
+vector63:
+	VMOVDQU (AX)(R10*2), Y8
+	VPSLLVQ Y0, Y8, Y8
+	VPSRLVQ Y1, Y8, Y8
+	VPAND   Y2, Y8, Y8
+	VPXOR   Y3, Y8, Y8
+	VPSUBW  Y3, Y8, Y8
+	VMOVDQU Y8, (CX)(R10*2)
+	ADDQ    $0x10, R10
+	SUBQ    $0x10, R12
+	JAE     vector63
+
+vectorDone64:
+	ADDQ $0x10, R12
+	CMPQ R8, $0x00000100
+	JB   tail49
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y7, (CX)
+
+tail49:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*2)
+	JMP     unpacked2
+
+short47:
+	CMPQ    R8, $0x08
+	JB      under8_65
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -8(R8), R8
+	VMOVDQU (AX)(R8*2), X8
+	VPSLLVQ X0, X8, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VMOVDQU X0, (CX)(R8*2)
+	VMOVDQU X4, (CX)
+	JMP     unpacked2
+
+under8_65:
+	CMPQ    R8, $0x04
+	JB      under4_66
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -4(R8), R8
+	VMOVQ   (AX)(R8*2), X8
+	VPSLLVQ X0, X8, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VMOVQ   X0, (CX)(R8*2)
+	VMOVQ   X4, (CX)
+	JMP     unpacked2
+
+under4_66:
+	CMPQ    R8, $0x02
+	JB      under2_67
+	VMOVD   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVD   (AX)(R8*2), X8
+	VPSLLVQ X0, X8, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VMOVD   X0, (CX)(R8*2)
+	VMOVD   X4, (CX)
+	JMP     unpacked2
+
+under2_67:
+	CMPQ    R8, $0x01
+	JB      under1_68
+	MOVWLZX (AX), R8
+	VMOVD   R8, X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPEXTRW $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_68:
+	JMP unpacked2
+
+less46:
+	LEAQ         (R8)(DX*1), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTW X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTW X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JB           short69
+	LEAQ         -16(R8), R9
+	VMOVDQU      (AX)(R9*2), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBW       Y3, Y4, Y4
+	XORL         R10, R10
+	CMPQ         R8, $0x40
+	JB           whole73
+	TESTQ        R11, R11
+	JNZ          signed72
+	VMOVDQU      inOrder32Of2<>+0(SB), Y8
+	SUBQ         $0x40, R8
+	JB           packsDone75
+
+	// 4 vectors a turn, packed to 2.
+packs74:
+	VMOVDQU   (AX)(R10*2), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   32(AX)(R10*2), Y10
+	VPSLLVQ   Y0, Y10, Y10
+	VPSRLVQ   Y1, Y10, Y10
+	VPAND     Y2, Y10, Y10
+	VPACKUSWB Y10, Y9, Y9
+	VPERMD    Y9, Y8, Y9
+	VMOVDQU   Y9, (CX)(R10*1)
+	VMOVDQU   64(AX)(R10*2), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   96(AX)(R10*2), Y10
+	VPSLLVQ   Y0, Y10, Y10
+	VPSRLVQ   Y1, Y10, Y10
+	VPAND     Y2, Y10, Y10
+	VPACKUSWB Y10, Y9, Y9
+	VPERMD    Y9, Y8, Y9
+	VMOVDQU   Y9, 32(CX)(R10*1)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       packs74
+
+packsDone75:
+	ADDQ $0x40, R8
+	JMP  whole73
+
+signed72:
+	VMOVDQU inOrder32Of2<>+0(SB), Y8
+	SUBQ    $0x40, R8
+	JB      packsDone77
+
+	// 4 vectors a turn, packed to 2.
+packs76:
+	VMOVDQU   (AX)(R10*2), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   32(AX)(R10*2), Y10
+	VPSLLVQ   Y0, Y10, Y10
+	VPSRLVQ   Y1, Y10, Y10
+	VPAND     Y2, Y10, Y10
+	VPXOR     Y3, Y10, Y10
+	VPSUBW    Y3, Y10, Y10
+	VPACKSSWB Y10, Y9, Y9
+	VPERMD    Y9, Y8, Y9
+	VMOVDQU   Y9, (CX)(R10*1)
+	VMOVDQU   64(AX)(R10*2), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBW    Y3, Y9, Y9
+	VMOVDQU   96(AX)(R10*2), Y10
+	VPSLLVQ   Y0, Y10, Y10
+	VPSRLVQ   Y1, Y10, Y10
+	VPAND     Y2, Y10, Y10
+	VPXOR     Y3, Y10, Y10
+	VPSUBW    Y3, Y10, Y10
+	VPACKSSWB Y10, Y9, Y9
+	VPERMD    Y9, Y8, Y9
+	VMOVDQU   Y9, 32(CX)(R10*1)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       packs76
+
+packsDone77:
+	ADDQ $0x40, R8
+
+whole73:
+	SUBQ $0x10, R8
+	JB   vectorDone79
+
+	// One vector a turn.
+vector78:
+	VMOVDQU      (AX)(R10*2), Y8
+	VPSLLVQ      Y0, Y8, Y8
+	VPSRLVQ      Y1, Y8, Y8
+	VPAND        Y2, Y8, Y8
+	VPXOR        Y3, Y8, Y8
+	VPSUBW       Y3, Y8, Y8
+	VPSHUFB      narrow16To8<>+0(SB), Y8, Y8
+	VEXTRACTI128 $0x01, Y8, X9
+	VPOR         X9, X8, X8
+	VMOVDQU      X8, (CX)(R10*1)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vector78
+
+vectorDone79:
+	ADDQ $0x10, R8
+
+	// The last vector.
+	VPSHUFB      narrow16To8<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (CX)(R9*1)
+	JMP          unpacked2
+
+short69:
+	CMPQ    R8, $0x08
+	JB      under8_80
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -8(R8), R8
+	VMOVDQU (AX)(R8*2), X8
+	VPSLLVQ X0, X8, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VMOVQ   X0, (CX)(R8*1)
+	VPSHUFB narrow16To8<>+0(SB), X4, X0
+	VMOVQ   X0, (CX)
+	JMP     unpacked2
+
+under8_80:
+	CMPQ    R8, $0x04
+	JB      under4_81
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -4(R8), R8
+	VMOVQ   (AX)(R8*2), X8
+	VPSLLVQ X0, X8, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VMOVD   X0, (CX)(R8*1)
+	VPSHUFB narrow16To8<>+0(SB), X4, X0
+	VMOVD   X0, (CX)
+	JMP     unpacked2
+
+under4_81:
+	CMPQ    R8, $0x02
+	JB      under2_82
+	VMOVD   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBW  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVD   (AX)(R8*2), X8
+	VPSLLVQ X0, X8, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (CX)(R8*1)
+	VPSHUFB narrow16To8<>+0(SB), X4, X0
+	VPEXTRW $0x00, X0, (CX)
+	JMP     unpacked2
+
+under2_82:
+	CMPQ    R8, $0x01
+	JB      under1_83
+	MOVWLZX (AX), R8
+	VMOVD   R8, X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBW  X3, X0, X0
+	VPSHUFB narrow16To8<>+0(SB), X0, X0
+	VPEXTRB $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_83:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack32AVX2(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack32AVX2(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*4), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short5
+	LEAQ         -4(R8), R9
+	VPMOVZXDQ    (AX)(R9*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x40
+	JB           cached6
+	VPMOVZXDQ    (AX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x03, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached8
+	CMPQ         R12, $0x10
+	JB           whole10
+	TESTQ        R11, R11
+	JNZ          signed9
+	SUBQ         $0x10, R12
+	JB           streamDone12
+
+	// 4 vectors a turn, stored past the cache.
+stream11:
+	VPMOVZXDQ (AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, (CX)(R10*8)
+	VPMOVZXDQ 16(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, 32(CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, 64(CX)(R10*8)
+	VPMOVZXDQ 48(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       stream11
+
+streamDone12:
+	ADDQ $0x10, R12
+	JMP  whole10
+
+signed9:
+	SUBQ $0x10, R12
+	JB   streamDone14
+
+	// 4 vectors a turn, stored past the cache.
+stream13:
+	VPMOVZXDQ (AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVNTDQ  Y7, (CX)(R10*8)
+	VPMOVZXDQ 16(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVNTDQ  Y7, 32(CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVNTDQ  Y7, 64(CX)(R10*8)
+	VPMOVZXDQ 48(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVNTDQ  Y7, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       stream13
+
+streamDone14:
+	ADDQ $0x10, R12
+
+whole10:
+	SFENCE
+
+cached8:
+cached6:
+	CMPQ  R12, $0x10
+	JB    whole16
+	TESTQ R11, R11
+	JNZ   signed15
+	SUBQ  $0x10, R12
+	JB    vectorsDone18
+
+	// 4 vectors a turn.
+vectors17:
+	VPMOVZXDQ (AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, (CX)(R10*8)
+	VPMOVZXDQ 16(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, 32(CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, 64(CX)(R10*8)
+	VPMOVZXDQ 48(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vectors17
+
+vectorsDone18:
+	ADDQ $0x10, R12
+	JMP  whole16
+
+signed15:
+	SUBQ $0x10, R12
+	JB   vectorsDone20
+
+	// 4 vectors a turn.
+vectors19:
+	VPMOVZXDQ (AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVDQU   Y7, (CX)(R10*8)
+	VPMOVZXDQ 16(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVDQU   Y7, 32(CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVDQU   Y7, 64(CX)(R10*8)
+	VPMOVZXDQ 48(AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVDQU   Y7, 96(CX)(R10*8)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R12
+	JAE       vectors19
+
+vectorsDone20:
+	ADDQ $0x10, R12
+
+whole16:
+	SUBQ $0x04, R12
+	JB   vectorDone22
+
+	// One vector a turn.
+vector21:
+	VPMOVZXDQ (AX)(R10*4), Y7
+	VPSLLVQ   Y0, Y7, Y7
+	VPSRLVQ   Y1, Y7, Y7
+	VPAND     Y2, Y7, Y7
+	VPXOR     Y3, Y7, Y7
+	VPSUBQ    Y3, Y7, Y7
+	VMOVDQU   Y7, (CX)(R10*8)
+	ADDQ      $0x04, R10
+	SUBQ      $0x04, R12
+	JAE       vector21
+
+vectorDone22:
+	ADDQ $0x04, R12
+	CMPQ R8, $0x40
+	JB   tail7
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (CX)
+
+tail7:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*8)
+	JMP     unpacked2
+
+short5:
+	CMPQ      R8, $0x02
+	JB        under2_23
+	VPMOVZXDQ (AX), X4
+	VPSLLVQ   X0, X4, X4
+	VPSRLVQ   X1, X4, X4
+	VPAND     X2, X4, X4
+	VPXOR     X3, X4, X4
+	VPSUBQ    X3, X4, X4
+	LEAQ      -2(R8), R8
+	VPMOVZXDQ (AX)(R8*4), X7
+	VPSLLVQ   X0, X7, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVDQU   X0, (CX)(R8*8)
+	VMOVDQU   X4, (CX)
+	JMP       unpacked2
+
+under2_23:
+	CMPQ      R8, $0x01
+	JB        under1_24
+	VMOVD     (AX), X4
+	VPMOVZXDQ X4, X4
+	VPSLLVQ   X0, X4, X0
+	VPSRLVQ   X1, X0, X0
+	VPAND     X2, X0, X0
+	VPXOR     X3, X0, X0
+	VPSUBQ    X3, X0, X0
+	VMOVQ     X0, (CX)
+	JMP       unpacked2
+
+under1_24:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTD X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JB           short25
+	LEAQ         -8(R8), R9
+	VMOVDQU      (AX)(R9*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x00000080
+	JB           cached26
+	VMOVDQU      (AX), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBD       Y3, Y6, Y6
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x02, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached28
+	CMPQ         R12, $0x20
+	JB           whole30
+	TESTQ        R11, R11
+	JNZ          signed29
+	SUBQ         $0x20, R12
+	JB           streamDone32
+
+	// 4 vectors a turn, stored past the cache.
+stream31:
+	VMOVDQU  (AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, (CX)(R10*4)
+	VMOVDQU  32(AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, 32(CX)(R10*4)
+	VMOVDQU  64(AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, 64(CX)(R10*4)
+	VMOVDQU  96(AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, 96(CX)(R10*4)
+	ADDQ     $0x20, R10
+	SUBQ     $0x20, R12
+	JAE      stream31
+
+streamDone32:
+	ADDQ $0x20, R12
+	JMP  whole30
+
+signed29:
+	SUBQ $0x20, R12
+	JB   streamDone34
+
+	// 4 vectors a turn, stored past the cache.
+stream33:
+	VMOVDQU  (AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VPXOR    Y3, Y7, Y7
+	VPSUBD   Y3, Y7, Y7
+	VMOVNTDQ Y7, (CX)(R10*4)
+	VMOVDQU  32(AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VPXOR    Y3, Y7, Y7
+	VPSUBD   Y3, Y7, Y7
+	VMOVNTDQ Y7, 32(CX)(R10*4)
+	VMOVDQU  64(AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VPXOR    Y3, Y7, Y7
+	VPSUBD   Y3, Y7, Y7
+	VMOVNTDQ Y7, 64(CX)(R10*4)
+	VMOVDQU  96(AX)(R10*4), Y7
+	VPSLLVQ  Y0, Y7, Y7
+	VPSRLVQ  Y1, Y7, Y7
+	VPAND    Y2, Y7, Y7
+	VPXOR    Y3, Y7, Y7
+	VPSUBD   Y3, Y7, Y7
+	VMOVNTDQ Y7, 96(CX)(R10*4)
+	ADDQ     $0x20, R10
+	SUBQ     $0x20, R12
+	JAE      stream33
+
+streamDone34:
+	ADDQ $0x20, R12
+
+whole30:
+	SFENCE
+
+cached28:
+cached26:
+	CMPQ  R12, $0x20
+	JB    whole36
+	TESTQ R11, R11
+	JNZ   signed35
+	SUBQ  $0x20, R12
+	JB    vectorsDone38
+
+	// 4 vectors a turn.
+vectors37:
+	VMOVDQU (AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, (CX)(R10*4)
+	VMOVDQU 32(AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, 32(CX)(R10*4)
+	VMOVDQU 64(AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, 64(CX)(R10*4)
+	VMOVDQU 96(AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, 96(CX)(R10*4)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R12
+	JAE     vectors37
+
+vectorsDone38:
+	ADDQ $0x20, R12
+	JMP  whole36
+
+signed35:
+	SUBQ $0x20, R12
+	JB   vectorsDone40
+
+	// 4 vectors a turn.
+vectors39:
+	VMOVDQU (AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y3, Y7, Y7
+	VPSUBD  Y3, Y7, Y7
+	VMOVDQU Y7, (CX)(R10*4)
+	VMOVDQU 32(AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y3, Y7, Y7
+	VPSUBD  Y3, Y7, Y7
+	VMOVDQU Y7, 32(CX)(R10*4)
+	VMOVDQU 64(AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y3, Y7, Y7
+	VPSUBD  Y3, Y7, Y7
+	VMOVDQU Y7, 64(CX)(R10*4)
+	VMOVDQU 96(AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y3, Y7, Y7
+	VPSUBD  Y3, Y7, Y7
+	VMOVDQU Y7, 96(CX)(R10*4)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R12
+	JAE     vectors39
+
+vectorsDone40:
+	ADDQ $0x20, R12
+
+whole36:
+	SUBQ $0x08, R12
+	JB   vectorDone42
+
+	// One vector a turn.
+vector41:
+	VMOVDQU (AX)(R10*4), Y7
+	VPSLLVQ Y0, Y7, Y7
+	VPSRLVQ Y1, Y7, Y7
+	VPAND   Y2, Y7, Y7
+	VPXOR   Y3, Y7, Y7
+	VPSUBD  Y3, Y7, Y7
+	VMOVDQU Y7, (CX)(R10*4)
+	ADDQ    $0x08, R10
+	SUBQ    $0x08, R12
+	JAE     vector41
+
+vectorDone42:
+	ADDQ $0x08, R12
+	CMPQ R8, $0x00000080
+	JB   tail27
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y6, (CX)
+
+tail27:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*4)
+	JMP     unpacked2
+
+short25:
+	CMPQ    R8, $0x04
+	JB      under4_43
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -4(R8), R8
+	VMOVDQU (AX)(R8*4), X7
+	VPSLLVQ X0, X7, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VMOVDQU X0, (CX)(R8*4)
+	VMOVDQU X4, (CX)
+	JMP     unpacked2
+
+under4_43:
+	CMPQ    R8, $0x02
+	JB      under2_44
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVQ   (AX)(R8*4), X7
+	VPSLLVQ X0, X7, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VMOVQ   X0, (CX)(R8*4)
+	VMOVQ   X4, (CX)
+	JMP     unpacked2
+
+under2_44:
+	CMPQ    R8, $0x01
+	JB      under1_45
+	VMOVD   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VMOVD   X0, (CX)
+	JMP     unpacked2
+
+under1_45:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less46
+	LEAQ         (R8)(DX*2), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTD X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JB           short47
+	LEAQ         -8(R8), R9
+	VMOVDQU      (AX)(R9*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         R10, R10
+	CMPQ         R8, $0x20
+	JB           whole51
+	TESTQ        R11, R11
+	JNZ          signed50
+	VMOVDQU      inOrder32Of2<>+0(SB), Y7
+	SUBQ         $0x20, R8
+	JB           packsDone53
+
+	// 4 vectors a turn, packed to 2.
+packs52:
+	VMOVDQU   (AX)(R10*4), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   32(AX)(R10*4), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPACKUSDW Y9, Y8, Y8
+	VPERMD    Y8, Y7, Y8
+	VMOVDQU   Y8, (CX)(R10*2)
+	VMOVDQU   64(AX)(R10*4), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   96(AX)(R10*4), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPACKUSDW Y9, Y8, Y8
+	VPERMD    Y8, Y7, Y8
+	VMOVDQU   Y8, 32(CX)(R10*2)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       packs52
+
+packsDone53:
+	ADDQ $0x20, R8
+	JMP  whole51
+
+signed50:
+	VMOVDQU inOrder32Of2<>+0(SB), Y7
+	SUBQ    $0x20, R8
+	JB      packsDone55
+
+	// 4 vectors a turn, packed to 2.
+packs54:
+	VMOVDQU   (AX)(R10*4), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   32(AX)(R10*4), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VPACKSSDW Y9, Y8, Y8
+	VPERMD    Y8, Y7, Y8
+	VMOVDQU   Y8, (CX)(R10*2)
+	VMOVDQU   64(AX)(R10*4), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   96(AX)(R10*4), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VPACKSSDW Y9, Y8, Y8
+	VPERMD    Y8, Y7, Y8
+	VMOVDQU   Y8, 32(CX)(R10*2)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       packs54
+
+packsDone55:
+	ADDQ $0x20, R8
+
+whole51:
+	SUBQ $0x08, R8
+	JB   vectorDone57
+
+	// One vector a turn.
+vector56:
+	VMOVDQU      (AX)(R10*4), Y7
+	VPSLLVQ      Y0, Y7, Y7
+	VPSRLVQ      Y1, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y3, Y7, Y7
+	VPSUBD       Y3, Y7, Y7
+	VPSHUFB      narrow32To16<>+0(SB), Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPOR         X8, X7, X7
+	VMOVDQU      X7, (CX)(R10*2)
+	ADDQ         $0x08, R10
+	SUBQ         $0x08, R8
+	JAE          vector56
+
+vectorDone57:
+	ADDQ $0x08, R8
+
+	// The last vector.
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (CX)(R9*2)
+	JMP          unpacked2
+
+short47:
+	CMPQ    R8, $0x04
+	JB      under4_58
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -4(R8), R8
+	VMOVDQU (AX)(R8*4), X7
+	VPSLLVQ X0, X7, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To16<>+0(SB), X0, X0
+	VMOVQ   X0, (CX)(R8*2)
+	VPSHUFB narrow32To16<>+0(SB), X4, X0
+	VMOVQ   X0, (CX)
+	JMP     unpacked2
+
+under4_58:
+	CMPQ    R8, $0x02
+	JB      under2_59
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVQ   (AX)(R8*4), X7
+	VPSLLVQ X0, X7, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To16<>+0(SB), X0, X0
+	VMOVD   X0, (CX)(R8*2)
+	VPSHUFB narrow32To16<>+0(SB), X4, X0
+	VMOVD   X0, (CX)
+	JMP     unpacked2
+
+under2_59:
+	CMPQ    R8, $0x01
+	JB      under1_60
+	VMOVD   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To16<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_60:
+	JMP unpacked2
+
+less46:
+	LEAQ         (R8)(DX*1), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        R11, X3
+	VPBROADCASTD X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JB           short61
+	LEAQ         -8(R8), R9
+	VMOVDQU      (AX)(R9*4), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBD       Y3, Y4, Y4
+	XORL         R10, R10
+	CMPQ         R8, $0x20
+	JB           whole65
+	TESTQ        R11, R11
+	JNZ          signed64
+	VMOVDQU      inOrder32Of4<>+0(SB), Y7
+	SUBQ         $0x20, R8
+	JB           packsDone67
+
+	// 4 vectors a turn, packed to 1.
+packs66:
+	VMOVDQU   (AX)(R10*4), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VMOVDQU   32(AX)(R10*4), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VMOVDQU   64(AX)(R10*4), Y10
+	VPSLLVQ   Y0, Y10, Y10
+	VPSRLVQ   Y1, Y10, Y10
+	VPAND     Y2, Y10, Y10
+	VMOVDQU   96(AX)(R10*4), Y11
+	VPSLLVQ   Y0, Y11, Y11
+	VPSRLVQ   Y1, Y11, Y11
+	VPAND     Y2, Y11, Y11
+	VPACKUSDW Y9, Y8, Y8
+	VPACKUSDW Y11, Y10, Y9
+	VPACKUSWB Y9, Y8, Y8
+	VPERMD    Y8, Y7, Y8
+	VMOVDQU   Y8, (CX)(R10*1)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       packs66
+
+packsDone67:
+	ADDQ $0x20, R8
+	JMP  whole65
+
+signed64:
+	VMOVDQU inOrder32Of4<>+0(SB), Y7
+	SUBQ    $0x20, R8
+	JB      packsDone69
+
+	// 4 vectors a turn, packed to 1.
+packs68:
+	VMOVDQU   (AX)(R10*4), Y8
+	VPSLLVQ   Y0, Y8, Y8
+	VPSRLVQ   Y1, Y8, Y8
+	VPAND     Y2, Y8, Y8
+	VPXOR     Y3, Y8, Y8
+	VPSUBD    Y3, Y8, Y8
+	VMOVDQU   32(AX)(R10*4), Y9
+	VPSLLVQ   Y0, Y9, Y9
+	VPSRLVQ   Y1, Y9, Y9
+	VPAND     Y2, Y9, Y9
+	VPXOR     Y3, Y9, Y9
+	VPSUBD    Y3, Y9, Y9
+	VMOVDQU   64(AX)(R10*4), Y10
+	VPSLLVQ   Y0, Y10, Y10
+	VPSRLVQ   Y1, Y10, Y10
+	VPAND     Y2, Y10, Y10
+	VPXOR     Y3, Y10, Y10
+	VPSUBD    Y3, Y10, Y10
+	VMOVDQU   96(AX)(R10*4), Y11
+	VPSLLVQ   Y0, Y11, Y11
+	VPSRLVQ   Y1, Y11, Y11
+	VPAND     Y2, Y11, Y11
+	VPXOR     Y3, Y11, Y11
+	VPSUBD    Y3, Y11, Y11
+	VPACKSSDW Y9, Y8, Y8
+	VPACKSSDW Y11, Y10, Y9
+	VPACKSSWB Y9, Y8, Y8
+	VPERMD    Y8, Y7, Y8
+	VMOVDQU   Y8, (CX)(R10*1)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       packs68
+
+packsDone69:
+	ADDQ $0x20, R8
+
+whole65:
+	SUBQ $0x08, R8
+	JB   vectorDone71
+
+	// One vector a turn.
+vector70:
+	VMOVDQU      (AX)(R10*4), Y7
+	VPSLLVQ      Y0, Y7, Y7
+	VPSRLVQ      Y1, Y7, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y3, Y7, Y7
+	VPSUBD       Y3, Y7, Y7
+	VPSHUFB      narrow32To8<>+0(SB), Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X8
+	VPOR         X8, X7, X7
+	VMOVQ        X7, (CX)(R10*1)
+	ADDQ         $0x08, R10
+	SUBQ         $0x08, R8
+	JAE          vector70
+
+vectorDone71:
+	ADDQ $0x08, R8
+
+	// The last vector.
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (CX)(R9*1)
+	JMP          unpacked2
+
+short61:
+	CMPQ    R8, $0x04
+	JB      under4_72
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -4(R8), R8
+	VMOVDQU (AX)(R8*4), X7
+	VPSLLVQ X0, X7, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To8<>+0(SB), X0, X0
+	VMOVD   X0, (CX)(R8*1)
+	VPSHUFB narrow32To8<>+0(SB), X4, X0
+	VMOVD   X0, (CX)
+	JMP     unpacked2
+
+under4_72:
+	CMPQ    R8, $0x02
+	JB      under2_73
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBD  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVQ   (AX)(R8*4), X7
+	VPSLLVQ X0, X7, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To8<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (CX)(R8*1)
+	VPSHUFB narrow32To8<>+0(SB), X4, X0
+	VPEXTRW $0x00, X0, (CX)
+	JMP     unpacked2
+
+under2_73:
+	CMPQ    R8, $0x01
+	JB      under1_74
+	VMOVD   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBD  X3, X0, X0
+	VPSHUFB narrow32To8<>+0(SB), X0, X0
+	VPEXTRB $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_74:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack64AVX2(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·unpack64AVX2(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*8), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short5
+	LEAQ         -4(R8), R9
+	VMOVDQU      (AX)(R9*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	MOVQ         R8, R12
+	CMPQ         R8, $0x40
+	JB           cached6
+	VMOVDQU      (AX), Y5
+	VPSLLVQ      Y0, Y5, Y5
+	VPSRLVQ      Y1, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPXOR        Y3, Y5, Y5
+	VPSUBQ       Y3, Y5, Y5
+	MOVQ         CX, R10
+	NEGQ         R10
+	ANDQ         $0x1f, R10
+	SHRQ         $0x03, R10
+	SUBQ         R10, R12
+	MOVB         stream+40(FP), R13
+	TESTB        R13, R13
+	JZ           cached8
+	CMPQ         R12, $0x10
+	JB           whole10
+	TESTQ        R11, R11
+	JNZ          signed9
+	SUBQ         $0x10, R12
+	JB           streamDone12
+
+	// 4 vectors a turn, stored past the cache.
+stream11:
+	VMOVDQU  (AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, (CX)(R10*8)
+	VMOVDQU  32(AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, 32(CX)(R10*8)
+	VMOVDQU  64(AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, 64(CX)(R10*8)
+	VMOVDQU  96(AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, 96(CX)(R10*8)
+	ADDQ     $0x10, R10
+	SUBQ     $0x10, R12
+	JAE      stream11
+
+streamDone12:
+	ADDQ $0x10, R12
+	JMP  whole10
+
+signed9:
+	SUBQ $0x10, R12
+	JB   streamDone14
+
+	// 4 vectors a turn, stored past the cache.
+stream13:
+	VMOVDQU  (AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, (CX)(R10*8)
+	VMOVDQU  32(AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, 32(CX)(R10*8)
+	VMOVDQU  64(AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, 64(CX)(R10*8)
+	VMOVDQU  96(AX)(R10*8), Y6
+	VPSLLVQ  Y0, Y6, Y6
+	VPSRLVQ  Y1, Y6, Y6
+	VPAND    Y2, Y6, Y6
+	VPXOR    Y3, Y6, Y6
+	VPSUBQ   Y3, Y6, Y6
+	VMOVNTDQ Y6, 96(CX)(R10*8)
+	ADDQ     $0x10, R10
+	SUBQ     $0x10, R12
+	JAE      stream13
+
+streamDone14:
+	ADDQ $0x10, R12
+
+whole10:
+	SFENCE
+
+cached8:
+cached6:
+	CMPQ  R12, $0x10
+	JB    whole16
+	TESTQ R11, R11
+	JNZ   signed15
+	SUBQ  $0x10, R12
+	JB    vectorsDone18
+
+	// 4 vectors a turn.
+vectors17:
+	VMOVDQU (AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, (CX)(R10*8)
+	VMOVDQU 32(AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, 32(CX)(R10*8)
+	VMOVDQU 64(AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, 64(CX)(R10*8)
+	VMOVDQU 96(AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, 96(CX)(R10*8)
+	ADDQ    $0x10, R10
+	SUBQ    $0x10, R12
+	JAE     vectors17
+
+vectorsDone18:
+	ADDQ $0x10, R12
+	JMP  whole16
+
+signed15:
+	SUBQ $0x10, R12
+	JB   vectorsDone20
+
+	// 4 vectors a turn.
+vectors19:
+	VMOVDQU (AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, (CX)(R10*8)
+	VMOVDQU 32(AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, 32(CX)(R10*8)
+	VMOVDQU 64(AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, 64(CX)(R10*8)
+	VMOVDQU 96(AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, 96(CX)(R10*8)
+	ADDQ    $0x10, R10
+	SUBQ    $0x10, R12
+	JAE     vectors19
+
+vectorsDone20:
+	ADDQ $0x10, R12
+
+whole16:
+	SUBQ $0x04, R12
+	JB   vectorDone22
+
+	// One vector a turn.
+vector21:
+	VMOVDQU (AX)(R10*8), Y6
+	VPSLLVQ Y0, Y6, Y6
+	VPSRLVQ Y1, Y6, Y6
+	VPAND   Y2, Y6, Y6
+	VPXOR   Y3, Y6, Y6
+	VPSUBQ  Y3, Y6, Y6
+	VMOVDQU Y6, (CX)(R10*8)
+	ADDQ    $0x04, R10
+	SUBQ    $0x04, R12
+	JAE     vector21
+
+vectorDone22:
+	ADDQ $0x04, R12
+	CMPQ R8, $0x40
+	JB   tail7
+
+	// The first vector, which was not aligned.
+	VMOVDQU Y5, (CX)
+
+tail7:
+	// The last vector.
+	VMOVDQU Y4, (CX)(R9*8)
+	JMP     unpacked2
+
+short5:
+	CMPQ    R8, $0x02
+	JB      under2_23
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVDQU (AX)(R8*8), X6
+	VPSLLVQ X0, X6, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VMOVDQU X0, (CX)(R8*8)
+	VMOVDQU X4, (CX)
+	JMP     unpacked2
+
+under2_23:
+	CMPQ    R8, $0x01
+	JB      under1_24
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VMOVQ   X0, (CX)
+	JMP     unpacked2
+
+under1_24:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short25
+	LEAQ         -4(R8), R9
+	VMOVDQU      (AX)(R9*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	CMPQ         R8, $0x10
+	JB           whole29
+	TESTQ        R11, R11
+	JNZ          signed28
+	SUBQ         $0x10, R8
+	JB           vectorsDone31
+
+	// 4 vectors a turn.
+vectors30:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, (CX)(R10*4)
+	VMOVDQU      32(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, 16(CX)(R10*4)
+	VMOVDQU      64(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, 32(CX)(R10*4)
+	VMOVDQU      96(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, 48(CX)(R10*4)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vectors30
+
+vectorsDone31:
+	ADDQ $0x10, R8
+	JMP  whole29
+
+signed28:
+	SUBQ $0x10, R8
+	JB   vectorsDone33
+
+	// 4 vectors a turn.
+vectors32:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, (CX)(R10*4)
+	VMOVDQU      32(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, 16(CX)(R10*4)
+	VMOVDQU      64(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, 32(CX)(R10*4)
+	VMOVDQU      96(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, 48(CX)(R10*4)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vectors32
+
+vectorsDone33:
+	ADDQ $0x10, R8
+
+whole29:
+	SUBQ $0x04, R8
+	JB   vectorDone35
+
+	// One vector a turn.
+vector34:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVDQU      X6, (CX)(R10*4)
+	ADDQ         $0x04, R10
+	SUBQ         $0x04, R8
+	JAE          vector34
+
+vectorDone35:
+	ADDQ $0x04, R8
+
+	// The last vector.
+	VPSHUFB      narrow64To32<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVDQU      X0, (CX)(R9*4)
+	JMP          unpacked2
+
+short25:
+	CMPQ    R8, $0x02
+	JB      under2_36
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVDQU (AX)(R8*8), X6
+	VPSLLVQ X0, X6, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To32<>+0(SB), X0, X0
+	VMOVQ   X0, (CX)(R8*4)
+	VPSHUFB narrow64To32<>+0(SB), X4, X0
+	VMOVQ   X0, (CX)
+	JMP     unpacked2
+
+under2_36:
+	CMPQ    R8, $0x01
+	JB      under1_37
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To32<>+0(SB), X0, X0
+	VMOVD   X0, (CX)
+	JMP     unpacked2
+
+under1_37:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less38
+	LEAQ         (R8)(DX*2), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short39
+	LEAQ         -4(R8), R9
+	VMOVDQU      (AX)(R9*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	CMPQ         R8, $0x10
+	JB           whole43
+	TESTQ        R11, R11
+	JNZ          signed42
+	SUBQ         $0x10, R8
+	JB           vectorsDone45
+
+	// 4 vectors a turn.
+vectors44:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, (CX)(R10*2)
+	VMOVDQU      32(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, 8(CX)(R10*2)
+	VMOVDQU      64(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, 16(CX)(R10*2)
+	VMOVDQU      96(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, 24(CX)(R10*2)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vectors44
+
+vectorsDone45:
+	ADDQ $0x10, R8
+	JMP  whole43
+
+signed42:
+	SUBQ $0x10, R8
+	JB   vectorsDone47
+
+	// 4 vectors a turn.
+vectors46:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, (CX)(R10*2)
+	VMOVDQU      32(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, 8(CX)(R10*2)
+	VMOVDQU      64(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, 16(CX)(R10*2)
+	VMOVDQU      96(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, 24(CX)(R10*2)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vectors46
+
+vectorsDone47:
+	ADDQ $0x10, R8
+
+whole43:
+	SUBQ $0x04, R8
+	JB   vectorDone49
+
+	// One vector a turn.
+vector48:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVQ        X6, (CX)(R10*2)
+	ADDQ         $0x04, R10
+	SUBQ         $0x04, R8
+	JAE          vector48
+
+vectorDone49:
+	ADDQ $0x04, R8
+
+	// The last vector.
+	VPSHUFB      narrow64To16<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVQ        X0, (CX)(R9*2)
+	JMP          unpacked2
+
+short39:
+	CMPQ    R8, $0x02
+	JB      under2_50
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVDQU (AX)(R8*8), X6
+	VPSLLVQ X0, X6, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To16<>+0(SB), X0, X0
+	VMOVD   X0, (CX)(R8*2)
+	VPSHUFB narrow64To16<>+0(SB), X4, X0
+	VMOVD   X0, (CX)
+	JMP     unpacked2
+
+under2_50:
+	CMPQ    R8, $0x01
+	JB      under1_51
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To16<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_51:
+	JMP unpacked2
+
+less38:
+	LEAQ         (R8)(DX*1), CX
+	XORL         R12, R12
+	MOVQ         R9, R8
+	TESTQ        R8, R8
+	CMOVQLT      R12, R8
+	VMOVQ        R8, X0
+	VPBROADCASTQ X0, Y0
+	XORL         R8, R8
+	NEGQ         R9
+	CMOVQLT      R8, R9
+	VMOVQ        R9, X1
+	VPBROADCASTQ X1, Y1
+	VMOVQ        R10, X2
+	VPBROADCASTQ X2, Y2
+	VMOVQ        R11, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         BX, R8
+	CMPQ         R8, $0x04
+	JB           short52
+	LEAQ         -4(R8), R9
+	VMOVDQU      (AX)(R9*8), Y4
+	VPSLLVQ      Y0, Y4, Y4
+	VPSRLVQ      Y1, Y4, Y4
+	VPAND        Y2, Y4, Y4
+	VPXOR        Y3, Y4, Y4
+	VPSUBQ       Y3, Y4, Y4
+	XORL         R10, R10
+	CMPQ         R8, $0x10
+	JB           whole56
+	TESTQ        R11, R11
+	JNZ          signed55
+	SUBQ         $0x10, R8
+	JB           vectorsDone58
+
+	// 4 vectors a turn.
+vectors57:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, (CX)(R10*1)
+	VMOVDQU      32(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, 4(CX)(R10*1)
+	VMOVDQU      64(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, 8(CX)(R10*1)
+	VMOVDQU      96(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, 12(CX)(R10*1)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vectors57
+
+vectorsDone58:
+	ADDQ $0x10, R8
+	JMP  whole56
+
+signed55:
+	SUBQ $0x10, R8
+	JB   vectorsDone60
+
+	// 4 vectors a turn.
+vectors59:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, (CX)(R10*1)
+	VMOVDQU      32(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, 4(CX)(R10*1)
+	VMOVDQU      64(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, 8(CX)(R10*1)
+	VMOVDQU      96(AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, 12(CX)(R10*1)
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R8
+	JAE          vectors59
+
+vectorsDone60:
+	ADDQ $0x10, R8
+
+whole56:
+	SUBQ $0x04, R8
+	JB   vectorDone62
+
+	// One vector a turn.
+vector61:
+	VMOVDQU      (AX)(R10*8), Y6
+	VPSLLVQ      Y0, Y6, Y6
+	VPSRLVQ      Y1, Y6, Y6
+	VPAND        Y2, Y6, Y6
+	VPXOR        Y3, Y6, Y6
+	VPSUBQ       Y3, Y6, Y6
+	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X7
+	VPOR         X7, X6, X6
+	VMOVD        X6, (CX)(R10*1)
+	ADDQ         $0x04, R10
+	SUBQ         $0x04, R8
+	JAE          vector61
+
+vectorDone62:
+	ADDQ $0x04, R8
+
+	// The last vector.
+	VPSHUFB      narrow64To8<>+0(SB), Y4, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VMOVD        X0, (CX)(R9*1)
+	JMP          unpacked2
+
+short52:
+	CMPQ    R8, $0x02
+	JB      under2_63
+	VMOVDQU (AX), X4
+	VPSLLVQ X0, X4, X4
+	VPSRLVQ X1, X4, X4
+	VPAND   X2, X4, X4
+	VPXOR   X3, X4, X4
+	VPSUBQ  X3, X4, X4
+	LEAQ    -2(R8), R8
+	VMOVDQU (AX)(R8*8), X6
+	VPSLLVQ X0, X6, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To8<>+0(SB), X0, X0
+	VPEXTRW $0x00, X0, (CX)(R8*1)
+	VPSHUFB narrow64To8<>+0(SB), X4, X0
+	VPEXTRW $0x00, X0, (CX)
+	JMP     unpacked2
+
+under2_63:
+	CMPQ    R8, $0x01
+	JB      under1_64
+	VMOVQ   (AX), X4
+	VPSLLVQ X0, X4, X0
+	VPSRLVQ X1, X0, X0
+	VPAND   X2, X0, X0
+	VPXOR   X3, X0, X0
+	VPSUBQ  X3, X0, X0
+	VPSHUFB narrow64To8<>+0(SB), X0, X0
+	VPEXTRB $0x00, X0, (CX)
+	JMP     unpacked2
+
+under1_64:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack8AVX512(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack8AVX512(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*1), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long5
+
+	// No more than one vector.
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX), K1, X3
+	VPMOVZXBQ  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBQ     Z2, Z0, Z0
+	VMOVDQU64  Z0, K1, (CX)
+	JMP        unpacked2
+
+long5:
+	XORL R9, R9
+	CMPQ R8, $0x00000080
+	JB   cached6
+
+	// The lanes before the first that is aligned.
+	MOVQ       CX, R10
+	NEGQ       R10
+	ANDQ       $0x3f, R10
+	SHRQ       $0x03, R10
+	JZ         aligned8
+	MOVQ       $-1, R12
+	BZHIQ      R10, R12, R12
+	KMOVQ      R12, K1
+	VMOVDQU8.Z (AX), K1, X3
+	VPMOVZXBQ  X3, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, K1, (CX)
+	ADDQ       R10, R9
+	SUBQ       R10, R8
+
+aligned8:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached9
+	CMPQ  R8, $0x20
+	JB    whole11
+	TESTQ R11, R11
+	JNZ   signed10
+	SUBQ  $0x20, R8
+	JB    streamDone13
+
+	// 4 vectors a turn, stored past the cache.
+stream12:
+	VPMOVZXBQ (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*8)
+	VPMOVZXBQ 8(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*8)
+	VPMOVZXBQ 16(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*8)
+	VPMOVZXBQ 24(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       stream12
+
+streamDone13:
+	ADDQ $0x20, R8
+	JMP  whole11
+
+signed10:
+	SUBQ $0x20, R8
+	JB   streamDone15
+
+	// 4 vectors a turn, stored past the cache.
+stream14:
+	VPMOVZXBQ  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*8)
+	VPMOVZXBQ  8(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*8)
+	VPMOVZXBQ  16(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*8)
+	VPMOVZXBQ  24(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        stream14
+
+streamDone15:
+	ADDQ $0x20, R8
+
+whole11:
+	SFENCE
+
+cached9:
+cached6:
+	CMPQ  R8, $0x20
+	JB    whole17
+	TESTQ R11, R11
+	JNZ   signed16
+	SUBQ  $0x20, R8
+	JB    vectorsDone19
+
+	// 4 vectors a turn.
+vectors18:
+	VPMOVZXBQ (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*8)
+	VPMOVZXBQ 8(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*8)
+	VPMOVZXBQ 16(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*8)
+	VPMOVZXBQ 24(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors18
+
+vectorsDone19:
+	ADDQ $0x20, R8
+	JMP  whole17
+
+signed16:
+	SUBQ $0x20, R8
+	JB   vectorsDone21
+
+	// 4 vectors a turn.
+vectors20:
+	VPMOVZXBQ  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	VPMOVZXBQ  8(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*8)
+	VPMOVZXBQ  16(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*8)
+	VPMOVZXBQ  24(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors20
+
+vectorsDone21:
+	ADDQ $0x20, R8
+
+whole17:
+	SUBQ $0x08, R8
+	JB   vectorDone23
+
+	// One vector a turn.
+vector22:
+	VPMOVZXBQ  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector22
+
+vectorDone23:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end7
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R10
+	BZHIQ      R8, R10, R10
+	KMOVQ      R10, K1
+	VMOVDQU8.Z (AX)(R9*1), K1, X3
+	VPMOVZXBQ  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBQ     Z2, Z0, Z0
+	VMOVDQU64  Z0, K1, (CX)(R9*8)
+
+end7:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTD R10, Z1
+	VPBROADCASTD R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JA           long24
+
+	// No more than one vector.
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX), K1, X3
+	VPMOVZXBD  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGD $0x6a, Z2, Z1, Z0
+	VPSUBD     Z2, Z0, Z0
+	VMOVDQU32  Z0, K1, (CX)
+	JMP        unpacked2
+
+long24:
+	XORL R9, R9
+	CMPQ R8, $0x00000100
+	JB   cached25
+
+	// The lanes before the first that is aligned.
+	MOVQ       CX, R10
+	NEGQ       R10
+	ANDQ       $0x3f, R10
+	SHRQ       $0x02, R10
+	JZ         aligned27
+	MOVQ       $-1, R12
+	BZHIQ      R10, R12, R12
+	KMOVQ      R12, K1
+	VMOVDQU8.Z (AX), K1, X3
+	VPMOVZXBD  X3, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU32  Z3, K1, (CX)
+	ADDQ       R10, R9
+	SUBQ       R10, R8
+
+aligned27:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached28
+	CMPQ  R8, $0x40
+	JB    whole30
+	TESTQ R11, R11
+	JNZ   signed29
+	SUBQ  $0x40, R8
+	JB    streamDone32
+
+	// 4 vectors a turn, stored past the cache.
+stream31:
+	VPMOVZXBD (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*4)
+	VPMOVZXBD 16(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*4)
+	VPMOVZXBD 32(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*4)
+	VPMOVZXBD 48(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*4)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       stream31
+
+streamDone32:
+	ADDQ $0x40, R8
+	JMP  whole30
+
+signed29:
+	SUBQ $0x40, R8
+	JB   streamDone34
+
+	// 4 vectors a turn, stored past the cache.
+stream33:
+	VPMOVZXBD  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*4)
+	VPMOVZXBD  16(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*4)
+	VPMOVZXBD  32(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*4)
+	VPMOVZXBD  48(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*4)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        stream33
+
+streamDone34:
+	ADDQ $0x40, R8
+
+whole30:
+	SFENCE
+
+cached28:
+cached25:
+	CMPQ  R8, $0x40
+	JB    whole36
+	TESTQ R11, R11
+	JNZ   signed35
+	SUBQ  $0x40, R8
+	JB    vectorsDone38
+
+	// 4 vectors a turn.
+vectors37:
+	VPMOVZXBD (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*4)
+	VPMOVZXBD 16(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*4)
+	VPMOVZXBD 32(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*4)
+	VPMOVZXBD 48(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*4)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       vectors37
+
+vectorsDone38:
+	ADDQ $0x40, R8
+	JMP  whole36
+
+signed35:
+	SUBQ $0x40, R8
+	JB   vectorsDone40
+
+	// 4 vectors a turn.
+vectors39:
+	VPMOVZXBD  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*4)
+	VPMOVZXBD  16(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*4)
+	VPMOVZXBD  32(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*4)
+	VPMOVZXBD  48(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*4)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vectors39
+
+vectorsDone40:
+	ADDQ $0x40, R8
+
+whole36:
+	SUBQ $0x10, R8
+	JB   vectorDone42
+
+	// One vector a turn.
+vector41:
+	VPMOVZXBD  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*4)
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector41
+
+vectorDone42:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    end26
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R10
+	BZHIQ      R8, R10, R10
+	KMOVQ      R10, K1
+	VMOVDQU8.Z (AX)(R9*1), K1, X3
+	VPMOVZXBD  X3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGD $0x6a, Z2, Z1, Z0
+	VPSUBD     Z2, Z0, Z0
+	VMOVDQU32  Z0, K1, (CX)(R9*4)
+
+end26:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less43
+	LEAQ         (R8)(DX*2), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTW R10, Z1
+	VPBROADCASTW R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x20
+	JA           long44
+
+	// No more than one vector.
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX), K1, Y3
+	VPMOVZXBW  Y3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBW     Z2, Z0, Z0
+	VMOVDQU16  Z0, K1, (CX)
+	JMP        unpacked2
+
+long44:
+	XORL R9, R9
+	CMPQ R8, $0x00000200
+	JB   cached45
+
+	// The lanes before the first that is aligned.
+	MOVQ       CX, R10
+	NEGQ       R10
+	ANDQ       $0x3f, R10
+	SHRQ       $0x01, R10
+	JZ         aligned47
+	MOVQ       $-1, R12
+	BZHIQ      R10, R12, R12
+	KMOVQ      R12, K1
+	VMOVDQU8.Z (AX), K1, Y3
+	VPMOVZXBW  Y3, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU16  Z3, K1, (CX)
+	ADDQ       R10, R9
+	SUBQ       R10, R8
+
+aligned47:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached48
+	CMPQ  R8, $0x00000080
+	JB    whole50
+	TESTQ R11, R11
+	JNZ   signed49
+	SUBQ  $0x00000080, R8
+	JB    streamDone52
+
+	// 4 vectors a turn, stored past the cache.
+stream51:
+	VPMOVZXBW (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*2)
+	VPMOVZXBW 32(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*2)
+	VPMOVZXBW 64(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*2)
+	VPMOVZXBW 96(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*2)
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000080, R8
+	JAE       stream51
+
+streamDone52:
+	ADDQ $0x00000080, R8
+	JMP  whole50
+
+signed49:
+	SUBQ $0x00000080, R8
+	JB   streamDone54
+
+	// 4 vectors a turn, stored past the cache.
+stream53:
+	VPMOVZXBW  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*2)
+	VPMOVZXBW  32(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*2)
+	VPMOVZXBW  64(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*2)
+	VPMOVZXBW  96(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*2)
+	ADDQ       $0x00000080, R9
+	SUBQ       $0x00000080, R8
+	JAE        stream53
+
+streamDone54:
+	ADDQ $0x00000080, R8
+
+whole50:
+	SFENCE
+
+cached48:
+cached45:
+	CMPQ  R8, $0x00000080
+	JB    whole56
+	TESTQ R11, R11
+	JNZ   signed55
+	SUBQ  $0x00000080, R8
+	JB    vectorsDone58
+
+	// 4 vectors a turn.
+vectors57:
+	VPMOVZXBW (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*2)
+	VPMOVZXBW 32(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*2)
+	VPMOVZXBW 64(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*2)
+	VPMOVZXBW 96(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*2)
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000080, R8
+	JAE       vectors57
+
+vectorsDone58:
+	ADDQ $0x00000080, R8
+	JMP  whole56
+
+signed55:
+	SUBQ $0x00000080, R8
+	JB   vectorsDone60
+
+	// 4 vectors a turn.
+vectors59:
+	VPMOVZXBW  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*2)
+	VPMOVZXBW  32(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*2)
+	VPMOVZXBW  64(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*2)
+	VPMOVZXBW  96(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*2)
+	ADDQ       $0x00000080, R9
+	SUBQ       $0x00000080, R8
+	JAE        vectors59
+
+vectorsDone60:
+	ADDQ $0x00000080, R8
+
+whole56:
+	SUBQ $0x20, R8
+	JB   vectorDone62
+
+	// One vector a turn.
+vector61:
+	VPMOVZXBW  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*2)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vector61
+
+vectorDone62:
+	ADDQ  $0x20, R8
+	TESTQ R8, R8
+	JZ    end46
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R10
+	BZHIQ      R8, R10, R10
+	KMOVQ      R10, K1
+	VMOVDQU8.Z (AX)(R9*1), K1, Y3
+	VPMOVZXBW  Y3, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBW     Z2, Z0, Z0
+	VMOVDQU16  Z0, K1, (CX)(R9*2)
+
+end46:
+	JMP unpacked2
+
+less43:
+	LEAQ         (R8)(DX*1), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTB R10, Z1
+	VPBROADCASTB R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x40
+	JA           long63
+
+	// No more than one vector.
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX), K1, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBB     Z2, Z0, Z0
+	VMOVDQU8   Z0, K1, (CX)
+	JMP        unpacked2
+
+long63:
+	XORL R9, R9
+	CMPQ R8, $0x00000400
+	JB   cached64
+
+	// The lanes before the first that is aligned.
+	MOVQ       CX, R10
+	NEGQ       R10
+	ANDQ       $0x3f, R10
+	JZ         aligned66
+	MOVQ       $-1, R12
+	BZHIQ      R10, R12, R12
+	KMOVQ      R12, K1
+	VMOVDQU8.Z (AX), K1, Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU8   Z3, K1, (CX)
+	ADDQ       R10, R9
+	SUBQ       R10, R8
+
+aligned66:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached67
+	CMPQ  R8, $0x00000100
+	JB    whole69
+	TESTQ R11, R11
+	JNZ   signed68
+	SUBQ  $0x00000100, R8
+	JB    streamDone71
+
+	// 4 vectors a turn, stored past the cache.
+stream70:
+	VMOVDQU64 (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*1)
+	VMOVDQU64 64(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*1)
+	VMOVDQU64 128(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*1)
+	VMOVDQU64 192(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*1)
+	ADDQ      $0x00000100, R9
+	SUBQ      $0x00000100, R8
+	JAE       stream70
+
+streamDone71:
+	ADDQ $0x00000100, R8
+	JMP  whole69
+
+signed68:
+	SUBQ $0x00000100, R8
+	JB   streamDone73
+
+	// 4 vectors a turn, stored past the cache.
+stream72:
+	VMOVDQU64  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*1)
+	VMOVDQU64  64(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*1)
+	VMOVDQU64  128(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*1)
+	VMOVDQU64  192(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*1)
+	ADDQ       $0x00000100, R9
+	SUBQ       $0x00000100, R8
+	JAE        stream72
+
+streamDone73:
+	ADDQ $0x00000100, R8
+
+whole69:
+	SFENCE
+
+cached67:
+cached64:
+	CMPQ  R8, $0x00000100
+	JB    whole75
+	TESTQ R11, R11
+	JNZ   signed74
+	SUBQ  $0x00000100, R8
+	JB    vectorsDone77
+
+	// 4 vectors a turn.
+vectors76:
+	VMOVDQU64 (AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*1)
+	VMOVDQU64 64(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*1)
+	VMOVDQU64 128(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*1)
+	VMOVDQU64 192(AX)(R9*1), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*1)
+	ADDQ      $0x00000100, R9
+	SUBQ      $0x00000100, R8
+	JAE       vectors76
+
+vectorsDone77:
+	ADDQ $0x00000100, R8
+	JMP  whole75
+
+signed74:
+	SUBQ $0x00000100, R8
+	JB   vectorsDone79
+
+	// 4 vectors a turn.
+vectors78:
+	VMOVDQU64  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*1)
+	VMOVDQU64  64(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*1)
+	VMOVDQU64  128(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*1)
+	VMOVDQU64  192(AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*1)
+	ADDQ       $0x00000100, R9
+	SUBQ       $0x00000100, R8
+	JAE        vectors78
+
+vectorsDone79:
+	ADDQ $0x00000100, R8
+
+whole75:
+	SUBQ $0x40, R8
+	JB   vectorDone81
+
+	// One vector a turn.
+vector80:
+	VMOVDQU64  (AX)(R9*1), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*1)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vector80
+
+vectorDone81:
+	ADDQ  $0x40, R8
+	TESTQ R8, R8
+	JZ    end65
+
+	// The lanes after the last vector.
+	MOVQ       $-1, R10
+	BZHIQ      R8, R10, R10
+	KMOVQ      R10, K1
+	VMOVDQU8.Z (AX)(R9*1), K1, Z3
+	VPROLVQ    Z0, Z3, Z0
+	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VPSUBB     Z2, Z0, Z0
+	VMOVDQU8   Z0, K1, (CX)(R9*1)
+
+end65:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack16AVX512(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack16AVX512(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*2), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long5
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX), K1, X3
+	VPMOVZXWQ   X3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (CX)
+	JMP         unpacked2
+
+long5:
+	XORL R9, R9
+	CMPQ R8, $0x00000080
+	JB   cached6
+
+	// The lanes before the first that is aligned.
+	MOVQ        CX, R10
+	NEGQ        R10
+	ANDQ        $0x3f, R10
+	SHRQ        $0x03, R10
+	JZ          aligned8
+	MOVQ        $-1, R12
+	BZHIQ       R10, R12, R12
+	KMOVQ       R12, K1
+	VMOVDQU16.Z (AX), K1, X3
+	VPMOVZXWQ   X3, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBQ      Z2, Z3, Z3
+	VMOVDQU64   Z3, K1, (CX)
+	ADDQ        R10, R9
+	SUBQ        R10, R8
+
+aligned8:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached9
+	CMPQ  R8, $0x20
+	JB    whole11
+	TESTQ R11, R11
+	JNZ   signed10
+	SUBQ  $0x20, R8
+	JB    streamDone13
+
+	// 4 vectors a turn, stored past the cache.
+stream12:
+	VPMOVZXWQ (AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*8)
+	VPMOVZXWQ 16(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*8)
+	VPMOVZXWQ 32(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*8)
+	VPMOVZXWQ 48(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       stream12
+
+streamDone13:
+	ADDQ $0x20, R8
+	JMP  whole11
+
+signed10:
+	SUBQ $0x20, R8
+	JB   streamDone15
+
+	// 4 vectors a turn, stored past the cache.
+stream14:
+	VPMOVZXWQ  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*8)
+	VPMOVZXWQ  16(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*8)
+	VPMOVZXWQ  32(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*8)
+	VPMOVZXWQ  48(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        stream14
+
+streamDone15:
+	ADDQ $0x20, R8
+
+whole11:
+	SFENCE
+
+cached9:
+cached6:
+	CMPQ  R8, $0x20
+	JB    whole17
+	TESTQ R11, R11
+	JNZ   signed16
+	SUBQ  $0x20, R8
+	JB    vectorsDone19
+
+	// 4 vectors a turn.
+vectors18:
+	VPMOVZXWQ (AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*8)
+	VPMOVZXWQ 16(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*8)
+	VPMOVZXWQ 32(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*8)
+	VPMOVZXWQ 48(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors18
+
+vectorsDone19:
+	ADDQ $0x20, R8
+	JMP  whole17
+
+signed16:
+	SUBQ $0x20, R8
+	JB   vectorsDone21
+
+	// 4 vectors a turn.
+vectors20:
+	VPMOVZXWQ  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	VPMOVZXWQ  16(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*8)
+	VPMOVZXWQ  32(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*8)
+	VPMOVZXWQ  48(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors20
+
+vectorsDone21:
+	ADDQ $0x20, R8
+
+whole17:
+	SUBQ $0x08, R8
+	JB   vectorDone23
+
+	// One vector a turn.
+vector22:
+	VPMOVZXWQ  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector22
+
+vectorDone23:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end7
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU16.Z (AX)(R9*2), K1, X3
+	VPMOVZXWQ   X3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (CX)(R9*8)
+
+end7:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTD R10, Z1
+	VPBROADCASTD R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JA           long24
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX), K1, Y3
+	VPMOVZXWD   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (CX)
+	JMP         unpacked2
+
+long24:
+	XORL R9, R9
+	CMPQ R8, $0x00000100
+	JB   cached25
+
+	// The lanes before the first that is aligned.
+	MOVQ        CX, R10
+	NEGQ        R10
+	ANDQ        $0x3f, R10
+	SHRQ        $0x02, R10
+	JZ          aligned27
+	MOVQ        $-1, R12
+	BZHIQ       R10, R12, R12
+	KMOVQ       R12, K1
+	VMOVDQU16.Z (AX), K1, Y3
+	VPMOVZXWD   Y3, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGD  $0x6a, Z2, Z1, Z3
+	VPSUBD      Z2, Z3, Z3
+	VMOVDQU32   Z3, K1, (CX)
+	ADDQ        R10, R9
+	SUBQ        R10, R8
+
+aligned27:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached28
+	CMPQ  R8, $0x40
+	JB    whole30
+	TESTQ R11, R11
+	JNZ   signed29
+	SUBQ  $0x40, R8
+	JB    streamDone32
+
+	// 4 vectors a turn, stored past the cache.
+stream31:
+	VPMOVZXWD (AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*4)
+	VPMOVZXWD 32(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*4)
+	VPMOVZXWD 64(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*4)
+	VPMOVZXWD 96(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*4)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       stream31
+
+streamDone32:
+	ADDQ $0x40, R8
+	JMP  whole30
+
+signed29:
+	SUBQ $0x40, R8
+	JB   streamDone34
+
+	// 4 vectors a turn, stored past the cache.
+stream33:
+	VPMOVZXWD  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*4)
+	VPMOVZXWD  32(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*4)
+	VPMOVZXWD  64(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*4)
+	VPMOVZXWD  96(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*4)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        stream33
+
+streamDone34:
+	ADDQ $0x40, R8
+
+whole30:
+	SFENCE
+
+cached28:
+cached25:
+	CMPQ  R8, $0x40
+	JB    whole36
+	TESTQ R11, R11
+	JNZ   signed35
+	SUBQ  $0x40, R8
+	JB    vectorsDone38
+
+	// 4 vectors a turn.
+vectors37:
+	VPMOVZXWD (AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*4)
+	VPMOVZXWD 32(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*4)
+	VPMOVZXWD 64(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*4)
+	VPMOVZXWD 96(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*4)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       vectors37
+
+vectorsDone38:
+	ADDQ $0x40, R8
+	JMP  whole36
+
+signed35:
+	SUBQ $0x40, R8
+	JB   vectorsDone40
+
+	// 4 vectors a turn.
+vectors39:
+	VPMOVZXWD  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*4)
+	VPMOVZXWD  32(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*4)
+	VPMOVZXWD  64(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*4)
+	VPMOVZXWD  96(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*4)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vectors39
+
+vectorsDone40:
+	ADDQ $0x40, R8
+
+whole36:
+	SUBQ $0x10, R8
+	JB   vectorDone42
+
+	// One vector a turn.
+vector41:
+	VPMOVZXWD  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*4)
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector41
+
+vectorDone42:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    end26
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU16.Z (AX)(R9*2), K1, Y3
+	VPMOVZXWD   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (CX)(R9*4)
+
+end26:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less43
+	LEAQ         (R8)(DX*2), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTW R10, Z1
+	VPBROADCASTW R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x20
+	JA           long44
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VMOVDQU16   Z0, K1, (CX)
+	JMP         unpacked2
+
+long44:
+	XORL R9, R9
+	CMPQ R8, $0x00000200
+	JB   cached45
+
+	// The lanes before the first that is aligned.
+	MOVQ        CX, R10
+	NEGQ        R10
+	ANDQ        $0x3f, R10
+	SHRQ        $0x01, R10
+	JZ          aligned47
+	MOVQ        $-1, R12
+	BZHIQ       R10, R12, R12
+	KMOVQ       R12, K1
+	VMOVDQU16.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBW      Z2, Z3, Z3
+	VMOVDQU16   Z3, K1, (CX)
+	ADDQ        R10, R9
+	SUBQ        R10, R8
+
+aligned47:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached48
+	CMPQ  R8, $0x00000080
+	JB    whole50
+	TESTQ R11, R11
+	JNZ   signed49
+	SUBQ  $0x00000080, R8
+	JB    streamDone52
+
+	// 4 vectors a turn, stored past the cache.
+stream51:
+	VMOVDQU64 (AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*2)
+	VMOVDQU64 64(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*2)
+	VMOVDQU64 128(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*2)
+	VMOVDQU64 192(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*2)
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000080, R8
+	JAE       stream51
+
+streamDone52:
+	ADDQ $0x00000080, R8
+	JMP  whole50
+
+signed49:
+	SUBQ $0x00000080, R8
+	JB   streamDone54
+
+	// 4 vectors a turn, stored past the cache.
+stream53:
+	VMOVDQU64  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*2)
+	VMOVDQU64  64(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*2)
+	VMOVDQU64  128(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*2)
+	VMOVDQU64  192(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*2)
+	ADDQ       $0x00000080, R9
+	SUBQ       $0x00000080, R8
+	JAE        stream53
+
+streamDone54:
+	ADDQ $0x00000080, R8
+
+whole50:
+	SFENCE
+
+cached48:
+cached45:
+	CMPQ  R8, $0x00000080
+	JB    whole56
+	TESTQ R11, R11
+	JNZ   signed55
+	SUBQ  $0x00000080, R8
+	JB    vectorsDone58
+
+	// 4 vectors a turn.
+vectors57:
+	VMOVDQU64 (AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*2)
+	VMOVDQU64 64(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*2)
+	VMOVDQU64 128(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*2)
+	VMOVDQU64 192(AX)(R9*2), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*2)
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000080, R8
+	JAE       vectors57
+
+vectorsDone58:
+	ADDQ $0x00000080, R8
+	JMP  whole56
+
+signed55:
+	SUBQ $0x00000080, R8
+	JB   vectorsDone60
+
+	// 4 vectors a turn.
+vectors59:
+	VMOVDQU64  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*2)
+	VMOVDQU64  64(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*2)
+	VMOVDQU64  128(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*2)
+	VMOVDQU64  192(AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*2)
+	ADDQ       $0x00000080, R9
+	SUBQ       $0x00000080, R8
+	JAE        vectors59
+
+vectorsDone60:
+	ADDQ $0x00000080, R8
+
+whole56:
+	SUBQ $0x20, R8
+	JB   vectorDone62
+
+	// One vector a turn.
+vector61:
+	VMOVDQU64  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*2)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vector61
+
+vectorDone62:
+	ADDQ  $0x20, R8
+	TESTQ R8, R8
+	JZ    end46
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU16.Z (AX)(R9*2), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VMOVDQU16   Z0, K1, (CX)(R9*2)
+
+end46:
+	JMP unpacked2
+
+less43:
+	LEAQ         (R8)(DX*1), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTW R10, Z1
+	VPBROADCASTW R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x20
+	JA           long63
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VPMOVWB     Z0, Y0
+	VMOVDQU8    Y0, K1, (CX)
+	JMP         unpacked2
+
+long63:
+	XORL      R9, R9
+	CMPQ      R8, $0x00000080
+	JB        whole67
+	TESTQ     R11, R11
+	JNZ       signed66
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+	SUBQ      $0x00000080, R8
+	JB        packsDone69
+
+	// 4 vectors a turn, packed to 2.
+packs68:
+	VMOVDQU64 (AX)(R9*2), Z4
+	VPROLVQ   Z0, Z4, Z4
+	VPANDQ    Z1, Z4, Z4
+	VMOVDQU64 64(AX)(R9*2), Z5
+	VPROLVQ   Z0, Z5, Z5
+	VPANDQ    Z1, Z5, Z5
+	VPACKUSWB Z5, Z4, Z4
+	VPERMD    Z4, Z3, Z4
+	VMOVDQU64 Z4, (CX)(R9*1)
+	VMOVDQU64 128(AX)(R9*2), Z4
+	VPROLVQ   Z0, Z4, Z4
+	VPANDQ    Z1, Z4, Z4
+	VMOVDQU64 192(AX)(R9*2), Z5
+	VPROLVQ   Z0, Z5, Z5
+	VPANDQ    Z1, Z5, Z5
+	VPACKUSWB Z5, Z4, Z4
+	VPERMD    Z4, Z3, Z4
+	VMOVDQU64 Z4, 64(CX)(R9*1)
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000080, R8
+	JAE       packs68
+
+packsDone69:
+	ADDQ $0x00000080, R8
+	JMP  whole67
+
+signed66:
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+	SUBQ      $0x00000080, R8
+	JB        packsDone71
+
+	// 4 vectors a turn, packed to 2.
+packs70:
+	VMOVDQU64  (AX)(R9*2), Z4
+	VPROLVQ    Z0, Z4, Z4
+	VPTERNLOGQ $0x6a, Z2, Z1, Z4
+	VPSUBW     Z2, Z4, Z4
+	VMOVDQU64  64(AX)(R9*2), Z5
+	VPROLVQ    Z0, Z5, Z5
+	VPTERNLOGQ $0x6a, Z2, Z1, Z5
+	VPSUBW     Z2, Z5, Z5
+	VPACKSSWB  Z5, Z4, Z4
+	VPERMD     Z4, Z3, Z4
+	VMOVDQU64  Z4, (CX)(R9*1)
+	VMOVDQU64  128(AX)(R9*2), Z4
+	VPROLVQ    Z0, Z4, Z4
+	VPTERNLOGQ $0x6a, Z2, Z1, Z4
+	VPSUBW     Z2, Z4, Z4
+	VMOVDQU64  192(AX)(R9*2), Z5
+	VPROLVQ    Z0, Z5, Z5
+	VPTERNLOGQ $0x6a, Z2, Z1, Z5
+	VPSUBW     Z2, Z5, Z5
+	VPACKSSWB  Z5, Z4, Z4
+	VPERMD     Z4, Z3, Z4
+	VMOVDQU64  Z4, 64(CX)(R9*1)
+	ADDQ       $0x00000080, R9
+	SUBQ       $0x00000080, R8
+	JAE        packs70
+
+packsDone71:
+	ADDQ $0x00000080, R8
+
+whole67:
+	SUBQ $0x20, R8
+	JB   vectorDone73
+
+	// One vector a turn.
+vector72:
+	VMOVDQU64  (AX)(R9*2), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	VPMOVWB    Z3, Y3
+	VMOVDQU    Y3, (CX)(R9*1)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vector72
+
+vectorDone73:
+	ADDQ  $0x20, R8
+	TESTQ R8, R8
+	JZ    end65
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU16.Z (AX)(R9*2), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBW      Z2, Z0, Z0
+	VPMOVWB     Z0, Y0
+	VMOVDQU8    Y0, K1, (CX)(R9*1)
+
+end65:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack32AVX512(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*4), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long5
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (CX)
+	JMP         unpacked2
+
+long5:
+	XORL R9, R9
+	CMPQ R8, $0x00000080
+	JB   cached6
+
+	// The lanes before the first that is aligned.
+	MOVQ        CX, R10
+	NEGQ        R10
+	ANDQ        $0x3f, R10
+	SHRQ        $0x03, R10
+	JZ          aligned8
+	MOVQ        $-1, R12
+	BZHIQ       R10, R12, R12
+	KMOVQ       R12, K1
+	VMOVDQU32.Z (AX), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBQ      Z2, Z3, Z3
+	VMOVDQU64   Z3, K1, (CX)
+	ADDQ        R10, R9
+	SUBQ        R10, R8
+
+aligned8:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached9
+	CMPQ  R8, $0x20
+	JB    whole11
+	TESTQ R11, R11
+	JNZ   signed10
+	SUBQ  $0x20, R8
+	JB    streamDone13
+
+	// 4 vectors a turn, stored past the cache.
+stream12:
+	VPMOVZXDQ (AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*8)
+	VPMOVZXDQ 32(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*8)
+	VPMOVZXDQ 64(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*8)
+	VPMOVZXDQ 96(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       stream12
+
+streamDone13:
+	ADDQ $0x20, R8
+	JMP  whole11
+
+signed10:
+	SUBQ $0x20, R8
+	JB   streamDone15
+
+	// 4 vectors a turn, stored past the cache.
+stream14:
+	VPMOVZXDQ  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*8)
+	VPMOVZXDQ  32(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*8)
+	VPMOVZXDQ  64(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*8)
+	VPMOVZXDQ  96(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        stream14
+
+streamDone15:
+	ADDQ $0x20, R8
+
+whole11:
+	SFENCE
+
+cached9:
+cached6:
+	CMPQ  R8, $0x20
+	JB    whole17
+	TESTQ R11, R11
+	JNZ   signed16
+	SUBQ  $0x20, R8
+	JB    vectorsDone19
+
+	// 4 vectors a turn.
+vectors18:
+	VPMOVZXDQ (AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*8)
+	VPMOVZXDQ 32(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*8)
+	VPMOVZXDQ 64(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*8)
+	VPMOVZXDQ 96(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors18
+
+vectorsDone19:
+	ADDQ $0x20, R8
+	JMP  whole17
+
+signed16:
+	SUBQ $0x20, R8
+	JB   vectorsDone21
+
+	// 4 vectors a turn.
+vectors20:
+	VPMOVZXDQ  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	VPMOVZXDQ  32(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*8)
+	VPMOVZXDQ  64(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*8)
+	VPMOVZXDQ  96(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors20
+
+vectorsDone21:
+	ADDQ $0x20, R8
+
+whole17:
+	SUBQ $0x08, R8
+	JB   vectorDone23
+
+	// One vector a turn.
+vector22:
+	VPMOVZXDQ  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector22
+
+vectorDone23:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end7
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU32.Z (AX)(R9*4), K1, Y3
+	VPMOVZXDQ   Y3, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (CX)(R9*8)
+
+end7:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTD R10, Z1
+	VPBROADCASTD R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JA           long24
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (CX)
+	JMP         unpacked2
+
+long24:
+	XORL R9, R9
+	CMPQ R8, $0x00000100
+	JB   cached25
+
+	// The lanes before the first that is aligned.
+	MOVQ        CX, R10
+	NEGQ        R10
+	ANDQ        $0x3f, R10
+	SHRQ        $0x02, R10
+	JZ          aligned27
+	MOVQ        $-1, R12
+	BZHIQ       R10, R12, R12
+	KMOVQ       R12, K1
+	VMOVDQU32.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGD  $0x6a, Z2, Z1, Z3
+	VPSUBD      Z2, Z3, Z3
+	VMOVDQU32   Z3, K1, (CX)
+	ADDQ        R10, R9
+	SUBQ        R10, R8
+
+aligned27:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached28
+	CMPQ  R8, $0x40
+	JB    whole30
+	TESTQ R11, R11
+	JNZ   signed29
+	SUBQ  $0x40, R8
+	JB    streamDone32
+
+	// 4 vectors a turn, stored past the cache.
+stream31:
+	VMOVDQU64 (AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*4)
+	VMOVDQU64 64(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*4)
+	VMOVDQU64 128(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*4)
+	VMOVDQU64 192(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*4)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       stream31
+
+streamDone32:
+	ADDQ $0x40, R8
+	JMP  whole30
+
+signed29:
+	SUBQ $0x40, R8
+	JB   streamDone34
+
+	// 4 vectors a turn, stored past the cache.
+stream33:
+	VMOVDQU64  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*4)
+	VMOVDQU64  64(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*4)
+	VMOVDQU64  128(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*4)
+	VMOVDQU64  192(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*4)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        stream33
+
+streamDone34:
+	ADDQ $0x40, R8
+
+whole30:
+	SFENCE
+
+cached28:
+cached25:
+	CMPQ  R8, $0x40
+	JB    whole36
+	TESTQ R11, R11
+	JNZ   signed35
+	SUBQ  $0x40, R8
+	JB    vectorsDone38
+
+	// 4 vectors a turn.
+vectors37:
+	VMOVDQU64 (AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*4)
+	VMOVDQU64 64(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*4)
+	VMOVDQU64 128(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*4)
+	VMOVDQU64 192(AX)(R9*4), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDD    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*4)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       vectors37
+
+vectorsDone38:
+	ADDQ $0x40, R8
+	JMP  whole36
+
+signed35:
+	SUBQ $0x40, R8
+	JB   vectorsDone40
+
+	// 4 vectors a turn.
+vectors39:
+	VMOVDQU64  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*4)
+	VMOVDQU64  64(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*4)
+	VMOVDQU64  128(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*4)
+	VMOVDQU64  192(AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*4)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        vectors39
+
+vectorsDone40:
+	ADDQ $0x40, R8
+
+whole36:
+	SUBQ $0x10, R8
+	JB   vectorDone42
+
+	// One vector a turn.
+vector41:
+	VMOVDQU64  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*4)
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector41
+
+vectorDone42:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    end26
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU32.Z (AX)(R9*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VMOVDQU32   Z0, K1, (CX)(R9*4)
+
+end26:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less43
+	LEAQ         (R8)(DX*2), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTD R10, Z1
+	VPBROADCASTD R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JA           long44
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (CX)
+	JMP         unpacked2
+
+long44:
+	XORL      R9, R9
+	CMPQ      R8, $0x40
+	JB        whole48
+	TESTQ     R11, R11
+	JNZ       signed47
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+	SUBQ      $0x40, R8
+	JB        packsDone50
+
+	// 4 vectors a turn, packed to 2.
+packs49:
+	VMOVDQU64 (AX)(R9*4), Z4
+	VPROLVQ   Z0, Z4, Z4
+	VPANDD    Z1, Z4, Z4
+	VMOVDQU64 64(AX)(R9*4), Z5
+	VPROLVQ   Z0, Z5, Z5
+	VPANDD    Z1, Z5, Z5
+	VPACKUSDW Z5, Z4, Z4
+	VPERMD    Z4, Z3, Z4
+	VMOVDQU64 Z4, (CX)(R9*2)
+	VMOVDQU64 128(AX)(R9*4), Z4
+	VPROLVQ   Z0, Z4, Z4
+	VPANDD    Z1, Z4, Z4
+	VMOVDQU64 192(AX)(R9*4), Z5
+	VPROLVQ   Z0, Z5, Z5
+	VPANDD    Z1, Z5, Z5
+	VPACKUSDW Z5, Z4, Z4
+	VPERMD    Z4, Z3, Z4
+	VMOVDQU64 Z4, 64(CX)(R9*2)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       packs49
+
+packsDone50:
+	ADDQ $0x40, R8
+	JMP  whole48
+
+signed47:
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+	SUBQ      $0x40, R8
+	JB        packsDone52
+
+	// 4 vectors a turn, packed to 2.
+packs51:
+	VMOVDQU64  (AX)(R9*4), Z4
+	VPROLVQ    Z0, Z4, Z4
+	VPTERNLOGD $0x6a, Z2, Z1, Z4
+	VPSUBD     Z2, Z4, Z4
+	VMOVDQU64  64(AX)(R9*4), Z5
+	VPROLVQ    Z0, Z5, Z5
+	VPTERNLOGD $0x6a, Z2, Z1, Z5
+	VPSUBD     Z2, Z5, Z5
+	VPACKSSDW  Z5, Z4, Z4
+	VPERMD     Z4, Z3, Z4
+	VMOVDQU64  Z4, (CX)(R9*2)
+	VMOVDQU64  128(AX)(R9*4), Z4
+	VPROLVQ    Z0, Z4, Z4
+	VPTERNLOGD $0x6a, Z2, Z1, Z4
+	VPSUBD     Z2, Z4, Z4
+	VMOVDQU64  192(AX)(R9*4), Z5
+	VPROLVQ    Z0, Z5, Z5
+	VPTERNLOGD $0x6a, Z2, Z1, Z5
+	VPSUBD     Z2, Z5, Z5
+	VPACKSSDW  Z5, Z4, Z4
+	VPERMD     Z4, Z3, Z4
+	VMOVDQU64  Z4, 64(CX)(R9*2)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        packs51
+
+packsDone52:
+	ADDQ $0x40, R8
+
+whole48:
+	SUBQ $0x10, R8
+	JB   vectorDone54
+
+	// One vector a turn.
+vector53:
+	VMOVDQU64  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDW    Z3, Y3
+	VMOVDQU    Y3, (CX)(R9*2)
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector53
+
+vectorDone54:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    end46
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU32.Z (AX)(R9*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDW     Z0, Y0
+	VMOVDQU16   Y0, K1, (CX)(R9*2)
+
+end46:
+	JMP unpacked2
+
+less43:
+	LEAQ         (R8)(DX*1), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTD R10, Z1
+	VPBROADCASTD R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x10
+	JA           long55
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDB     Z0, X0
+	VMOVDQU8    X0, K1, (CX)
+	JMP         unpacked2
+
+long55:
+	XORL      R9, R9
+	CMPQ      R8, $0x40
+	JB        whole59
+	TESTQ     R11, R11
+	JNZ       signed58
+	VMOVDQU64 inOrder64Of4<>+0(SB), Z3
+	SUBQ      $0x40, R8
+	JB        packsDone61
+
+	// 4 vectors a turn, packed to 1.
+packs60:
+	VMOVDQU64 (AX)(R9*4), Z4
+	VPROLVQ   Z0, Z4, Z4
+	VPANDD    Z1, Z4, Z4
+	VMOVDQU64 64(AX)(R9*4), Z5
+	VPROLVQ   Z0, Z5, Z5
+	VPANDD    Z1, Z5, Z5
+	VMOVDQU64 128(AX)(R9*4), Z6
+	VPROLVQ   Z0, Z6, Z6
+	VPANDD    Z1, Z6, Z6
+	VMOVDQU64 192(AX)(R9*4), Z7
+	VPROLVQ   Z0, Z7, Z7
+	VPANDD    Z1, Z7, Z7
+	VPACKUSDW Z5, Z4, Z4
+	VPACKUSDW Z7, Z6, Z5
+	VPACKUSWB Z5, Z4, Z4
+	VPERMD    Z4, Z3, Z4
+	VMOVDQU64 Z4, (CX)(R9*1)
+	ADDQ      $0x40, R9
+	SUBQ      $0x40, R8
+	JAE       packs60
+
+packsDone61:
+	ADDQ $0x40, R8
+	JMP  whole59
+
+signed58:
+	VMOVDQU64 inOrder64Of4<>+0(SB), Z3
+	SUBQ      $0x40, R8
+	JB        packsDone63
+
+	// 4 vectors a turn, packed to 1.
+packs62:
+	VMOVDQU64  (AX)(R9*4), Z4
+	VPROLVQ    Z0, Z4, Z4
+	VPTERNLOGD $0x6a, Z2, Z1, Z4
+	VPSUBD     Z2, Z4, Z4
+	VMOVDQU64  64(AX)(R9*4), Z5
+	VPROLVQ    Z0, Z5, Z5
+	VPTERNLOGD $0x6a, Z2, Z1, Z5
+	VPSUBD     Z2, Z5, Z5
+	VMOVDQU64  128(AX)(R9*4), Z6
+	VPROLVQ    Z0, Z6, Z6
+	VPTERNLOGD $0x6a, Z2, Z1, Z6
+	VPSUBD     Z2, Z6, Z6
+	VMOVDQU64  192(AX)(R9*4), Z7
+	VPROLVQ    Z0, Z7, Z7
+	VPTERNLOGD $0x6a, Z2, Z1, Z7
+	VPSUBD     Z2, Z7, Z7
+	VPACKSSDW  Z5, Z4, Z4
+	VPACKSSDW  Z7, Z6, Z5
+	VPACKSSWB  Z5, Z4, Z4
+	VPERMD     Z4, Z3, Z4
+	VMOVDQU64  Z4, (CX)(R9*1)
+	ADDQ       $0x40, R9
+	SUBQ       $0x40, R8
+	JAE        packs62
+
+packsDone63:
+	ADDQ $0x40, R8
+
+whole59:
+	SUBQ $0x10, R8
+	JB   vectorDone65
+
+	// One vector a turn.
+vector64:
+	VMOVDQU64  (AX)(R9*4), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGD $0x6a, Z2, Z1, Z3
+	VPSUBD     Z2, Z3, Z3
+	VPMOVDB    Z3, X3
+	VMOVDQU    X3, (CX)(R9*1)
+	ADDQ       $0x10, R9
+	SUBQ       $0x10, R8
+	JAE        vector64
+
+vectorDone65:
+	ADDQ  $0x10, R8
+	TESTQ R8, R8
+	JZ    end57
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU32.Z (AX)(R9*4), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VPSUBD      Z2, Z0, Z0
+	VPMOVDB     Z0, X0
+	VMOVDQU8    X0, K1, (CX)(R9*1)
+
+end57:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
+	VZEROUPPER
+	RET
+
+// func unpack64AVX512(src unsafe.Pointer, fields unsafe.Pointer, k int, lo int, hi int, stream bool)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, MMX+
+TEXT ·unpack64AVX512(SB), NOSPLIT, $0-41
+	MOVQ  src+0(FP), AX
+	MOVQ  fields+8(FP), CX
+	MOVQ  lo+24(FP), DX
+	MOVQ  hi+32(FP), BX
+	SUBQ  DX, BX
+	LEAQ  (AX)(DX*8), AX
+	MOVQ  CX, SI
+	MOVQ  k+16(FP), DI
+	TESTQ DI, DI
+	JZ    field1Last
+
+	// One field a turn, by its kind.
+field1:
+	MOVQ    (SI), R8
+	MOVBQSX 24(SI), R9
+	MOVQ    16(SI), R10
+
+	// The highest bit of the field, if it has a sign.
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	NOTQ    R11
+	ANDQ    R10, R11
+	MOVBLZX 28(SI), CX
+	NEGQ    CX
+	ANDQ    CX, R11
+
+	// Mask and sign move with the words.
+	MOVQ         R9, CX
+	RORQ         CL, R10
+	RORQ         CL, R11
+	NEGQ         R9
+	MOVBLZX      27(SI), CX
+	CMPQ         CX, $0x02
+	JB           less3
+	CMPQ         CX, $0x03
+	JB           less4
+	LEAQ         (R8)(DX*8), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long5
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (CX)
+	JMP         unpacked2
+
+long5:
+	XORL R9, R9
+	CMPQ R8, $0x00000080
+	JB   cached6
+
+	// The lanes before the first that is aligned.
+	MOVQ        CX, R10
+	NEGQ        R10
+	ANDQ        $0x3f, R10
+	SHRQ        $0x03, R10
+	JZ          aligned8
+	MOVQ        $-1, R12
+	BZHIQ       R10, R12, R12
+	KMOVQ       R12, K1
+	VMOVDQU64.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z3
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
+	VPSUBQ      Z2, Z3, Z3
+	VMOVDQU64   Z3, K1, (CX)
+	ADDQ        R10, R9
+	SUBQ        R10, R8
+
+aligned8:
+	MOVB  stream+40(FP), R10
+	TESTB R10, R10
+	JZ    cached9
+	CMPQ  R8, $0x20
+	JB    whole11
+	TESTQ R11, R11
+	JNZ   signed10
+	SUBQ  $0x20, R8
+	JB    streamDone13
+
+	// 4 vectors a turn, stored past the cache.
+stream12:
+	VMOVDQU64 (AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, (CX)(R9*8)
+	VMOVDQU64 64(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 64(CX)(R9*8)
+	VMOVDQU64 128(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 128(CX)(R9*8)
+	VMOVDQU64 192(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVNTDQ  Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       stream12
+
+streamDone13:
+	ADDQ $0x20, R8
+	JMP  whole11
+
+signed10:
+	SUBQ $0x20, R8
+	JB   streamDone15
+
+	// 4 vectors a turn, stored past the cache.
+stream14:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, (CX)(R9*8)
+	VMOVDQU64  64(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 64(CX)(R9*8)
+	VMOVDQU64  128(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 128(CX)(R9*8)
+	VMOVDQU64  192(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVNTDQ   Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        stream14
+
+streamDone15:
+	ADDQ $0x20, R8
+
+whole11:
+	SFENCE
+
+cached9:
+cached6:
+	CMPQ  R8, $0x20
+	JB    whole17
+	TESTQ R11, R11
+	JNZ   signed16
+	SUBQ  $0x20, R8
+	JB    vectorsDone19
+
+	// 4 vectors a turn.
+vectors18:
+	VMOVDQU64 (AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, (CX)(R9*8)
+	VMOVDQU64 64(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 64(CX)(R9*8)
+	VMOVDQU64 128(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 128(CX)(R9*8)
+	VMOVDQU64 192(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VMOVDQU64 Z3, 192(CX)(R9*8)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors18
+
+vectorsDone19:
+	ADDQ $0x20, R8
+	JMP  whole17
+
+signed16:
+	SUBQ $0x20, R8
+	JB   vectorsDone21
+
+	// 4 vectors a turn.
+vectors20:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	VMOVDQU64  64(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 64(CX)(R9*8)
+	VMOVDQU64  128(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 128(CX)(R9*8)
+	VMOVDQU64  192(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, 192(CX)(R9*8)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors20
+
+vectorsDone21:
+	ADDQ $0x20, R8
+
+whole17:
+	SUBQ $0x08, R8
+	JB   vectorDone23
+
+	// One vector a turn.
+vector22:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VMOVDQU64  Z3, (CX)(R9*8)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector22
+
+vectorDone23:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end7
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU64.Z (AX)(R9*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VMOVDQU64   Z0, K1, (CX)(R9*8)
+
+end7:
+	JMP unpacked2
+
+less4:
+	LEAQ         (R8)(DX*4), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long24
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQD     Z0, Y0
+	VMOVDQU32   Y0, K1, (CX)
+	JMP         unpacked2
+
+long24:
+	XORL  R9, R9
+	CMPQ  R8, $0x20
+	JB    whole28
+	TESTQ R11, R11
+	JNZ   signed27
+	SUBQ  $0x20, R8
+	JB    vectorsDone30
+
+	// 4 vectors a turn.
+vectors29:
+	VMOVDQU64 (AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQD   Z3, Y3
+	VMOVDQU   Y3, (CX)(R9*4)
+	VMOVDQU64 64(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQD   Z3, Y3
+	VMOVDQU   Y3, 32(CX)(R9*4)
+	VMOVDQU64 128(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQD   Z3, Y3
+	VMOVDQU   Y3, 64(CX)(R9*4)
+	VMOVDQU64 192(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQD   Z3, Y3
+	VMOVDQU   Y3, 96(CX)(R9*4)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors29
+
+vectorsDone30:
+	ADDQ $0x20, R8
+	JMP  whole28
+
+signed27:
+	SUBQ $0x20, R8
+	JB   vectorsDone32
+
+	// 4 vectors a turn.
+vectors31:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, (CX)(R9*4)
+	VMOVDQU64  64(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, 32(CX)(R9*4)
+	VMOVDQU64  128(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, 64(CX)(R9*4)
+	VMOVDQU64  192(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, 96(CX)(R9*4)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors31
+
+vectorsDone32:
+	ADDQ $0x20, R8
+
+whole28:
+	SUBQ $0x08, R8
+	JB   vectorDone34
+
+	// One vector a turn.
+vector33:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQD    Z3, Y3
+	VMOVDQU    Y3, (CX)(R9*4)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector33
+
+vectorDone34:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end26
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU64.Z (AX)(R9*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQD     Z0, Y0
+	VMOVDQU32   Y0, K1, (CX)(R9*4)
+
+end26:
+	JMP unpacked2
+
+less3:
+	CMPQ         CX, $0x01
+	JB           less35
+	LEAQ         (R8)(DX*2), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long36
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQW     Z0, X0
+	VMOVDQU16   X0, K1, (CX)
+	JMP         unpacked2
+
+long36:
+	XORL  R9, R9
+	CMPQ  R8, $0x20
+	JB    whole40
+	TESTQ R11, R11
+	JNZ   signed39
+	SUBQ  $0x20, R8
+	JB    vectorsDone42
+
+	// 4 vectors a turn.
+vectors41:
+	VMOVDQU64 (AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQW   Z3, X3
+	VMOVDQU   X3, (CX)(R9*2)
+	VMOVDQU64 64(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQW   Z3, X3
+	VMOVDQU   X3, 16(CX)(R9*2)
+	VMOVDQU64 128(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQW   Z3, X3
+	VMOVDQU   X3, 32(CX)(R9*2)
+	VMOVDQU64 192(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQW   Z3, X3
+	VMOVDQU   X3, 48(CX)(R9*2)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors41
+
+vectorsDone42:
+	ADDQ $0x20, R8
+	JMP  whole40
+
+signed39:
+	SUBQ $0x20, R8
+	JB   vectorsDone44
+
+	// 4 vectors a turn.
+vectors43:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, (CX)(R9*2)
+	VMOVDQU64  64(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, 16(CX)(R9*2)
+	VMOVDQU64  128(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, 32(CX)(R9*2)
+	VMOVDQU64  192(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, 48(CX)(R9*2)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors43
+
+vectorsDone44:
+	ADDQ $0x20, R8
+
+whole40:
+	SUBQ $0x08, R8
+	JB   vectorDone46
+
+	// One vector a turn.
+vector45:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQW    Z3, X3
+	VMOVDQU    X3, (CX)(R9*2)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector45
+
+vectorDone46:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end38
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU64.Z (AX)(R9*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQW     Z0, X0
+	VMOVDQU16   X0, K1, (CX)(R9*2)
+
+end38:
+	JMP unpacked2
+
+less35:
+	LEAQ         (R8)(DX*1), CX
+	VPBROADCASTQ R9, Z0
+	VPBROADCASTQ R10, Z1
+	VPBROADCASTQ R11, Z2
+	MOVQ         BX, R8
+	CMPQ         R8, $0x08
+	JA           long47
+
+	// No more than one vector.
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQB     Z0, X0
+	VMOVDQU8    X0, K1, (CX)
+	JMP         unpacked2
+
+long47:
+	XORL  R9, R9
+	CMPQ  R8, $0x20
+	JB    whole51
+	TESTQ R11, R11
+	JNZ   signed50
+	SUBQ  $0x20, R8
+	JB    vectorsDone53
+
+	// 4 vectors a turn.
+vectors52:
+	VMOVDQU64 (AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQB   Z3, X3
+	VMOVQ     X3, (CX)(R9*1)
+	VMOVDQU64 64(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQB   Z3, X3
+	VMOVQ     X3, 8(CX)(R9*1)
+	VMOVDQU64 128(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQB   Z3, X3
+	VMOVQ     X3, 16(CX)(R9*1)
+	VMOVDQU64 192(AX)(R9*8), Z3
+	VPROLVQ   Z0, Z3, Z3
+	VPANDQ    Z1, Z3, Z3
+	VPMOVQB   Z3, X3
+	VMOVQ     X3, 24(CX)(R9*1)
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R8
+	JAE       vectors52
+
+vectorsDone53:
+	ADDQ $0x20, R8
+	JMP  whole51
+
+signed50:
+	SUBQ $0x20, R8
+	JB   vectorsDone55
+
+	// 4 vectors a turn.
+vectors54:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, (CX)(R9*1)
+	VMOVDQU64  64(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, 8(CX)(R9*1)
+	VMOVDQU64  128(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, 16(CX)(R9*1)
+	VMOVDQU64  192(AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, 24(CX)(R9*1)
+	ADDQ       $0x20, R9
+	SUBQ       $0x20, R8
+	JAE        vectors54
+
+vectorsDone55:
+	ADDQ $0x20, R8
+
+whole51:
+	SUBQ $0x08, R8
+	JB   vectorDone57
+
+	// One vector a turn.
+vector56:
+	VMOVDQU64  (AX)(R9*8), Z3
+	VPROLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBQ     Z2, Z3, Z3
+	VPMOVQB    Z3, X3
+	VMOVQ      X3, (CX)(R9*1)
+	ADDQ       $0x08, R9
+	SUBQ       $0x08, R8
+	JAE        vector56
+
+vectorDone57:
+	ADDQ  $0x08, R8
+	TESTQ R8, R8
+	JZ    end49
+
+	// The lanes after the last vector.
+	MOVQ        $-1, R10
+	BZHIQ       R8, R10, R10
+	KMOVQ       R10, K1
+	VMOVDQU64.Z (AX)(R9*8), K1, Z3
+	VPROLVQ     Z0, Z3, Z0
+	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VPSUBQ      Z2, Z0, Z0
+	VPMOVQB     Z0, X0
+	VMOVDQU8    X0, K1, (CX)(R9*1)
+
+end49:
+unpacked2:
+	ADDQ $0x20, SI
+	DECQ DI
+	JNZ  field1
+
+field1Last:
 	VZEROUPPER
 	RET

@@ -3600,2573 +3600,6 @@ short:
 return:
 	RET
 
-// func unpack8To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack8To16NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	VMOVI $0, V0.B16
-	MOVD shift+24(FP), R3
-	VDUP R3, V1.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V2.D2
-	MOVD sign+40(FP), R3
-	VDUP R3, V3.D2
-	CMP $8, R2
-	BLT short
-	ADD R2, R1, R3
-	FMOVD -8(R3), F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.H8, V4.H8, V4.H8
-	ADD R2<<1, R0, R4
-	// The turns of 8 lanes before the last lane.
-	SUB $1, R2
-	LSR $3, R2
-	SUBS $4, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	MOVD mask+32(FP), R3
-	TST $0xff00ff00ff00ff00, R3
-	BNE wide
-	VDUP R3, V5.B16
-	PCALIGN $32
-
-unsigned:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V5.B16, V6.B16, V6.B16
-	VAND V5.B16, V7.B16, V7.B16
-	VZIP2 V0.B16, V6.B16, V8.B16
-	VZIP1 V0.B16, V6.B16, V6.B16
-	VZIP2 V0.B16, V7.B16, V9.B16
-	VZIP1 V0.B16, V7.B16, V7.B16
-	FSTPQ (F6, F8), (R0)
-	FSTPQ (F7, F9), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE unsigned
-	B rest
-	PCALIGN $32
-
-wide:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	VZIP2 V0.B16, V6.B16, V8.B16
-	VZIP1 V0.B16, V6.B16, V6.B16
-	VZIP2 V0.B16, V7.B16, V9.B16
-	VZIP1 V0.B16, V7.B16, V7.B16
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V8.B16, V8.B16
-	FSTPQ (F6, F8), (R0)
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	VAND V2.B16, V7.B16, V7.B16
-	VAND V2.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE wide
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $15, R5
-	SUB $15, R5
-	VDUP R5, V6.H8
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V7.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F8, F9)
-	VZIP2 V0.B16, V8.B16, V10.B16
-	VZIP1 V0.B16, V8.B16, V8.B16
-	VZIP2 V0.B16, V9.B16, V11.B16
-	VZIP1 V0.B16, V9.B16, V9.B16
-	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
-	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
-	WORD $0x4e664508 // sshl v8.8h, v8.8h, v6.8h
-	WORD $0x4e66454a // sshl v10.8h, v10.8h, v6.8h
-	FSTPQ (F8, F10), (R0)
-	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
-	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
-	WORD $0x4e664529 // sshl v9.8h, v9.8h, v6.8h
-	WORD $0x4e66456b // sshl v11.8h, v11.8h, v6.8h
-	FSTPQ (F9, F11), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e60b848 // neg v8.8h, v2.8h
-	VORR V2.B16, V8.B16, V8.B16
-	PCALIGN $32
-
-many:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F9, F10)
-	VZIP2 V0.B16, V9.B16, V11.B16
-	VZIP1 V0.B16, V9.B16, V9.B16
-	VZIP2 V0.B16, V10.B16, V12.B16
-	VZIP1 V0.B16, V10.B16, V10.B16
-	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
-	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
-	WORD $0x4e664529 // sshl v9.8h, v9.8h, v6.8h
-	WORD $0x4e66456b // sshl v11.8h, v11.8h, v6.8h
-	VAND V8.B16, V9.B16, V9.B16
-	VAND V8.B16, V11.B16, V11.B16
-	FSTPQ (F9, F11), (R0)
-	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
-	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
-	WORD $0x4e66454a // sshl v10.8h, v10.8h, v6.8h
-	WORD $0x4e66458c // sshl v12.8h, v12.8h, v6.8h
-	VAND V8.B16, V10.B16, V10.B16
-	VAND V8.B16, V12.B16, V12.B16
-	FSTPQ (F10, F12), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE many
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-few:
-	// 8 lanes a turn.
-	FMOVD (R1), F5
-	VZIP1 V0.B16, V5.B16, V5.B16
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.H8, V5.H8, V5.H8
-	FMOVQ F5, (R0)
-	ADD $8, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVQ F4, -16(R4)
-	RET
-
-short:
-	// Fewer than 8 lanes.
-	CBZ R2, return
-	CMP $4, R2
-	BLT short2
-	FMOVS (R1), F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.H8, V4.H8, V4.H8
-	ADD R2, R1, R3
-	FMOVS -4(R3), F5
-	VZIP1 V0.B16, V5.B16, V5.B16
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.H8, V5.H8, V5.H8
-	ADD R2<<1, R0, R4
-	FMOVD F5, -8(R4)
-	FMOVD F4, (R0)
-	RET
-
-short2:
-	CMP $2, R2
-	BLT short1
-	MOVHU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.H8, V4.H8, V4.H8
-	ADD R2, R1, R3
-	MOVHU -2(R3), R3
-	FMOVS R3, F5
-	VZIP1 V0.B16, V5.B16, V5.B16
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.H8, V5.H8, V5.H8
-	ADD R2<<1, R0, R4
-	FMOVS F5, -4(R4)
-	FMOVS F4, (R0)
-	RET
-
-short1:
-	MOVBU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.H8, V4.H8, V4.H8
-	FMOVS F4, R3
-	MOVH R3, (R0)
-
-return:
-	RET
-
-// func unpack8To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack8To32NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	VMOVI $0, V0.B16
-	MOVD shift+24(FP), R3
-	VDUP R3, V1.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V2.D2
-	MOVD sign+40(FP), R3
-	VDUP R3, V3.D2
-	CMP $8, R2
-	BLT short
-	ADD R2, R1, R3
-	FMOVD -8(R3), F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP2 V0.H8, V4.H8, V5.H8
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	VSUB V3.S4, V5.S4, V5.S4
-	ADD R2<<2, R0, R4
-	// The turns of 8 lanes before the last lane.
-	SUB $1, R2
-	LSR $3, R2
-	SUBS $2, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	MOVD mask+32(FP), R3
-	TST $0xffffff00ffffff00, R3
-	BNE wide
-	VDUP R3, V6.B16
-	PCALIGN $32
-
-unsigned:
-	// 16 lanes a turn.
-	FMOVQ (R1), F7
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V6.B16, V7.B16, V7.B16
-	VZIP2 V0.B16, V7.B16, V8.B16
-	VZIP1 V0.B16, V7.B16, V7.B16
-	VZIP2 V0.H8, V7.H8, V9.H8
-	VZIP1 V0.H8, V7.H8, V7.H8
-	VZIP2 V0.H8, V8.H8, V10.H8
-	VZIP1 V0.H8, V8.H8, V8.H8
-	FSTPQ (F7, F9), (R0)
-	FSTPQ (F8, F10), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE unsigned
-	B rest
-	PCALIGN $32
-
-wide:
-	// 16 lanes a turn.
-	FMOVQ (R1), F7
-	VZIP2 V0.B16, V7.B16, V8.B16
-	VZIP1 V0.B16, V7.B16, V7.B16
-	VZIP2 V0.H8, V7.H8, V9.H8
-	VZIP1 V0.H8, V7.H8, V7.H8
-	VZIP2 V0.H8, V8.H8, V10.H8
-	VZIP1 V0.H8, V8.H8, V8.H8
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	VAND V2.B16, V7.B16, V7.B16
-	VAND V2.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), (R0)
-	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
-	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
-	VAND V2.B16, V8.B16, V8.B16
-	VAND V2.B16, V10.B16, V10.B16
-	FSTPQ (F8, F10), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE wide
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $31, R5
-	SUB $31, R5
-	VDUP R5, V7.S4
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V8.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 16 lanes a turn.
-	FMOVQ (R1), F9
-	VZIP2 V0.B16, V9.B16, V10.B16
-	VZIP1 V0.B16, V9.B16, V9.B16
-	VZIP2 V0.H8, V9.H8, V11.H8
-	VZIP1 V0.H8, V9.H8, V9.H8
-	VZIP2 V0.H8, V10.H8, V12.H8
-	VZIP1 V0.H8, V10.H8, V10.H8
-	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
-	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
-	WORD $0x4ea74529 // sshl v9.4s, v9.4s, v7.4s
-	WORD $0x4ea7456b // sshl v11.4s, v11.4s, v7.4s
-	FSTPQ (F9, F11), (R0)
-	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
-	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
-	WORD $0x4ea7454a // sshl v10.4s, v10.4s, v7.4s
-	WORD $0x4ea7458c // sshl v12.4s, v12.4s, v7.4s
-	FSTPQ (F10, F12), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ea0b849 // neg v9.4s, v2.4s
-	VORR V2.B16, V9.B16, V9.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FMOVQ (R1), F10
-	VZIP2 V0.B16, V10.B16, V11.B16
-	VZIP1 V0.B16, V10.B16, V10.B16
-	VZIP2 V0.H8, V10.H8, V12.H8
-	VZIP1 V0.H8, V10.H8, V10.H8
-	VZIP2 V0.H8, V11.H8, V13.H8
-	VZIP1 V0.H8, V11.H8, V11.H8
-	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
-	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
-	WORD $0x4ea7454a // sshl v10.4s, v10.4s, v7.4s
-	WORD $0x4ea7458c // sshl v12.4s, v12.4s, v7.4s
-	VAND V9.B16, V10.B16, V10.B16
-	VAND V9.B16, V12.B16, V12.B16
-	FSTPQ (F10, F12), (R0)
-	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
-	WORD $0x6ee845ad // ushl v13.2d, v13.2d, v8.2d
-	WORD $0x4ea7456b // sshl v11.4s, v11.4s, v7.4s
-	WORD $0x4ea745ad // sshl v13.4s, v13.4s, v7.4s
-	VAND V9.B16, V11.B16, V11.B16
-	VAND V9.B16, V13.B16, V13.B16
-	FSTPQ (F11, F13), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE many
-
-rest:
-	ADDS $2, R2
-	BEQ tail
-
-few:
-	// 8 lanes a turn.
-	FMOVD (R1), F6
-	VZIP1 V0.B16, V6.B16, V6.B16
-	VZIP2 V0.H8, V6.H8, V7.H8
-	VZIP1 V0.H8, V6.H8, V6.H8
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V7.B16, V7.B16
-	VEOR V3.B16, V6.B16, V6.B16
-	VEOR V3.B16, V7.B16, V7.B16
-	VSUB V3.S4, V6.S4, V6.S4
-	VSUB V3.S4, V7.S4, V7.S4
-	FSTPQ (F6, F7), (R0)
-	ADD $8, R1
-	ADD $32, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FSTPQ (F4, F5), -32(R4)
-	RET
-
-short:
-	// Fewer than 8 lanes.
-	CBZ R2, return
-	CMP $4, R2
-	BLT short2
-	FMOVS (R1), F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	ADD R2, R1, R3
-	FMOVS -4(R3), F5
-	VZIP1 V0.B16, V5.B16, V5.B16
-	VZIP1 V0.H8, V5.H8, V5.H8
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.S4, V5.S4, V5.S4
-	ADD R2<<2, R0, R4
-	FMOVQ F5, -16(R4)
-	FMOVQ F4, (R0)
-	RET
-
-short2:
-	CMP $2, R2
-	BLT short1
-	MOVHU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	ADD R2, R1, R3
-	MOVHU -2(R3), R3
-	FMOVS R3, F5
-	VZIP1 V0.B16, V5.B16, V5.B16
-	VZIP1 V0.H8, V5.H8, V5.H8
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.S4, V5.S4, V5.S4
-	ADD R2<<2, R0, R4
-	FMOVD F5, -8(R4)
-	FMOVD F4, (R0)
-	RET
-
-short1:
-	MOVBU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	FMOVS F4, (R0)
-
-return:
-	RET
-
-// func unpack8To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack8To64NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	VMOVI $0, V0.B16
-	MOVD shift+24(FP), R3
-	VDUP R3, V1.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V2.D2
-	MOVD sign+40(FP), R3
-	VDUP R3, V3.D2
-	CMP $8, R2
-	BLT short
-	ADD R2, R1, R3
-	FMOVD -8(R3), F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP2 V0.H8, V4.H8, V5.H8
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP2 V0.S4, V4.S4, V6.S4
-	VZIP1 V0.S4, V4.S4, V4.S4
-	VZIP2 V0.S4, V5.S4, V7.S4
-	VZIP1 V0.S4, V5.S4, V5.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V5.B16, V5.B16
-	VAND V2.B16, V7.B16, V7.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VEOR V3.B16, V6.B16, V6.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VEOR V3.B16, V7.B16, V7.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	VSUB V3.D2, V6.D2, V6.D2
-	VSUB V3.D2, V5.D2, V5.D2
-	VSUB V3.D2, V7.D2, V7.D2
-	ADD R2<<3, R0, R4
-	// The turns of 8 lanes before the last lane.
-	SUB $1, R2
-	LSR $3, R2
-	SUBS $2, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	MOVD mask+32(FP), R3
-	TST $0xffffffffffffff00, R3
-	BNE wide
-	VDUP R3, V8.B16
-	PCALIGN $32
-
-unsigned:
-	// 16 lanes a turn.
-	FMOVQ (R1), F9
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	VAND V8.B16, V9.B16, V9.B16
-	VZIP2 V0.B16, V9.B16, V10.B16
-	VZIP1 V0.B16, V9.B16, V9.B16
-	VZIP2 V0.H8, V9.H8, V11.H8
-	VZIP1 V0.H8, V9.H8, V9.H8
-	VZIP2 V0.H8, V10.H8, V12.H8
-	VZIP1 V0.H8, V10.H8, V10.H8
-	VZIP2 V0.S4, V9.S4, V13.S4
-	VZIP1 V0.S4, V9.S4, V9.S4
-	VZIP2 V0.S4, V11.S4, V14.S4
-	VZIP1 V0.S4, V11.S4, V11.S4
-	VZIP2 V0.S4, V10.S4, V15.S4
-	VZIP1 V0.S4, V10.S4, V10.S4
-	VZIP2 V0.S4, V12.S4, V16.S4
-	VZIP1 V0.S4, V12.S4, V12.S4
-	FSTPQ (F9, F13), (R0)
-	FSTPQ (F11, F14), 32(R0)
-	FSTPQ (F10, F15), 64(R0)
-	FSTPQ (F12, F16), 96(R0)
-	ADD $16, R1
-	ADD $128, R0
-	SUBS $2, R2
-	BGE unsigned
-	B rest
-	PCALIGN $32
-
-wide:
-	// 16 lanes a turn.
-	FMOVQ (R1), F9
-	VZIP2 V0.B16, V9.B16, V10.B16
-	VZIP1 V0.B16, V9.B16, V9.B16
-	VZIP2 V0.H8, V9.H8, V11.H8
-	VZIP1 V0.H8, V9.H8, V9.H8
-	VZIP2 V0.H8, V10.H8, V12.H8
-	VZIP1 V0.H8, V10.H8, V10.H8
-	VZIP2 V0.S4, V9.S4, V13.S4
-	VZIP1 V0.S4, V9.S4, V9.S4
-	VZIP2 V0.S4, V11.S4, V14.S4
-	VZIP1 V0.S4, V11.S4, V11.S4
-	VZIP2 V0.S4, V10.S4, V15.S4
-	VZIP1 V0.S4, V10.S4, V10.S4
-	VZIP2 V0.S4, V12.S4, V16.S4
-	VZIP1 V0.S4, V12.S4, V12.S4
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
-	VAND V2.B16, V9.B16, V9.B16
-	VAND V2.B16, V13.B16, V13.B16
-	FSTPQ (F9, F13), (R0)
-	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
-	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
-	VAND V2.B16, V11.B16, V11.B16
-	VAND V2.B16, V14.B16, V14.B16
-	FSTPQ (F11, F14), 32(R0)
-	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
-	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
-	VAND V2.B16, V10.B16, V10.B16
-	VAND V2.B16, V15.B16, V15.B16
-	FSTPQ (F10, F15), 64(R0)
-	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
-	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
-	VAND V2.B16, V12.B16, V12.B16
-	VAND V2.B16, V16.B16, V16.B16
-	FSTPQ (F12, F16), 96(R0)
-	ADD $16, R1
-	ADD $128, R0
-	SUBS $2, R2
-	BGE wide
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $63, R5
-	SUB $63, R5
-	VDUP R5, V9.D2
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V10.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 16 lanes a turn.
-	FMOVQ (R1), F11
-	VZIP2 V0.B16, V11.B16, V12.B16
-	VZIP1 V0.B16, V11.B16, V11.B16
-	VZIP2 V0.H8, V11.H8, V13.H8
-	VZIP1 V0.H8, V11.H8, V11.H8
-	VZIP2 V0.H8, V12.H8, V14.H8
-	VZIP1 V0.H8, V12.H8, V12.H8
-	VZIP2 V0.S4, V11.S4, V15.S4
-	VZIP1 V0.S4, V11.S4, V11.S4
-	VZIP2 V0.S4, V13.S4, V16.S4
-	VZIP1 V0.S4, V13.S4, V13.S4
-	VZIP2 V0.S4, V12.S4, V17.S4
-	VZIP1 V0.S4, V12.S4, V12.S4
-	VZIP2 V0.S4, V14.S4, V18.S4
-	VZIP1 V0.S4, V14.S4, V14.S4
-	WORD $0x6eea456b // ushl v11.2d, v11.2d, v10.2d
-	WORD $0x6eea45ef // ushl v15.2d, v15.2d, v10.2d
-	WORD $0x4ee9456b // sshl v11.2d, v11.2d, v9.2d
-	WORD $0x4ee945ef // sshl v15.2d, v15.2d, v9.2d
-	FSTPQ (F11, F15), (R0)
-	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
-	WORD $0x6eea4610 // ushl v16.2d, v16.2d, v10.2d
-	WORD $0x4ee945ad // sshl v13.2d, v13.2d, v9.2d
-	WORD $0x4ee94610 // sshl v16.2d, v16.2d, v9.2d
-	FSTPQ (F13, F16), 32(R0)
-	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
-	WORD $0x6eea4631 // ushl v17.2d, v17.2d, v10.2d
-	WORD $0x4ee9458c // sshl v12.2d, v12.2d, v9.2d
-	WORD $0x4ee94631 // sshl v17.2d, v17.2d, v9.2d
-	FSTPQ (F12, F17), 64(R0)
-	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
-	WORD $0x6eea4652 // ushl v18.2d, v18.2d, v10.2d
-	WORD $0x4ee945ce // sshl v14.2d, v14.2d, v9.2d
-	WORD $0x4ee94652 // sshl v18.2d, v18.2d, v9.2d
-	FSTPQ (F14, F18), 96(R0)
-	ADD $16, R1
-	ADD $128, R0
-	SUBS $2, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ee0b84b // neg v11.2d, v2.2d
-	VORR V2.B16, V11.B16, V11.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FMOVQ (R1), F12
-	VZIP2 V0.B16, V12.B16, V13.B16
-	VZIP1 V0.B16, V12.B16, V12.B16
-	VZIP2 V0.H8, V12.H8, V14.H8
-	VZIP1 V0.H8, V12.H8, V12.H8
-	VZIP2 V0.H8, V13.H8, V15.H8
-	VZIP1 V0.H8, V13.H8, V13.H8
-	VZIP2 V0.S4, V12.S4, V16.S4
-	VZIP1 V0.S4, V12.S4, V12.S4
-	VZIP2 V0.S4, V14.S4, V17.S4
-	VZIP1 V0.S4, V14.S4, V14.S4
-	VZIP2 V0.S4, V13.S4, V18.S4
-	VZIP1 V0.S4, V13.S4, V13.S4
-	VZIP2 V0.S4, V15.S4, V19.S4
-	VZIP1 V0.S4, V15.S4, V15.S4
-	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
-	WORD $0x6eea4610 // ushl v16.2d, v16.2d, v10.2d
-	WORD $0x4ee9458c // sshl v12.2d, v12.2d, v9.2d
-	WORD $0x4ee94610 // sshl v16.2d, v16.2d, v9.2d
-	VAND V11.B16, V12.B16, V12.B16
-	VAND V11.B16, V16.B16, V16.B16
-	FSTPQ (F12, F16), (R0)
-	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
-	WORD $0x6eea4631 // ushl v17.2d, v17.2d, v10.2d
-	WORD $0x4ee945ce // sshl v14.2d, v14.2d, v9.2d
-	WORD $0x4ee94631 // sshl v17.2d, v17.2d, v9.2d
-	VAND V11.B16, V14.B16, V14.B16
-	VAND V11.B16, V17.B16, V17.B16
-	FSTPQ (F14, F17), 32(R0)
-	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
-	WORD $0x6eea4652 // ushl v18.2d, v18.2d, v10.2d
-	WORD $0x4ee945ad // sshl v13.2d, v13.2d, v9.2d
-	WORD $0x4ee94652 // sshl v18.2d, v18.2d, v9.2d
-	VAND V11.B16, V13.B16, V13.B16
-	VAND V11.B16, V18.B16, V18.B16
-	FSTPQ (F13, F18), 64(R0)
-	WORD $0x6eea45ef // ushl v15.2d, v15.2d, v10.2d
-	WORD $0x6eea4673 // ushl v19.2d, v19.2d, v10.2d
-	WORD $0x4ee945ef // sshl v15.2d, v15.2d, v9.2d
-	WORD $0x4ee94673 // sshl v19.2d, v19.2d, v9.2d
-	VAND V11.B16, V15.B16, V15.B16
-	VAND V11.B16, V19.B16, V19.B16
-	FSTPQ (F15, F19), 96(R0)
-	ADD $16, R1
-	ADD $128, R0
-	SUBS $2, R2
-	BGE many
-
-rest:
-	ADDS $2, R2
-	BEQ tail
-
-few:
-	// 8 lanes a turn.
-	FMOVD (R1), F8
-	VZIP1 V0.B16, V8.B16, V8.B16
-	VZIP2 V0.H8, V8.H8, V9.H8
-	VZIP1 V0.H8, V8.H8, V8.H8
-	VZIP2 V0.S4, V8.S4, V10.S4
-	VZIP1 V0.S4, V8.S4, V8.S4
-	VZIP2 V0.S4, V9.S4, V11.S4
-	VZIP1 V0.S4, V9.S4, V9.S4
-	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
-	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
-	VAND V2.B16, V8.B16, V8.B16
-	VAND V2.B16, V10.B16, V10.B16
-	VEOR V3.B16, V8.B16, V8.B16
-	VEOR V3.B16, V10.B16, V10.B16
-	VSUB V3.D2, V8.D2, V8.D2
-	VSUB V3.D2, V10.D2, V10.D2
-	FSTPQ (F8, F10), (R0)
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
-	VAND V2.B16, V9.B16, V9.B16
-	VAND V2.B16, V11.B16, V11.B16
-	VEOR V3.B16, V9.B16, V9.B16
-	VEOR V3.B16, V11.B16, V11.B16
-	VSUB V3.D2, V9.D2, V9.D2
-	VSUB V3.D2, V11.D2, V11.D2
-	FSTPQ (F9, F11), 32(R0)
-	ADD $8, R1
-	ADD $64, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FSTPQ (F4, F6), -64(R4)
-	FSTPQ (F5, F7), -32(R4)
-	RET
-
-short:
-	// Fewer than 8 lanes.
-	CBZ R2, return
-	CMP $4, R2
-	BLT short2
-	FMOVS (R1), F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP2 V0.S4, V4.S4, V5.S4
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	VSUB V3.D2, V5.D2, V5.D2
-	ADD R2, R1, R3
-	FMOVS -4(R3), F6
-	VZIP1 V0.B16, V6.B16, V6.B16
-	VZIP1 V0.H8, V6.H8, V6.H8
-	VZIP2 V0.S4, V6.S4, V7.S4
-	VZIP1 V0.S4, V6.S4, V6.S4
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V7.B16, V7.B16
-	VEOR V3.B16, V6.B16, V6.B16
-	VEOR V3.B16, V7.B16, V7.B16
-	VSUB V3.D2, V6.D2, V6.D2
-	VSUB V3.D2, V7.D2, V7.D2
-	ADD R2<<3, R0, R4
-	FSTPQ (F6, F7), -32(R4)
-	FSTPQ (F4, F5), (R0)
-	RET
-
-short2:
-	CMP $2, R2
-	BLT short1
-	MOVHU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	ADD R2, R1, R3
-	MOVHU -2(R3), R3
-	FMOVS R3, F5
-	VZIP1 V0.B16, V5.B16, V5.B16
-	VZIP1 V0.H8, V5.H8, V5.H8
-	VZIP1 V0.S4, V5.S4, V5.S4
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.D2, V5.D2, V5.D2
-	ADD R2<<3, R0, R4
-	FMOVQ F5, -16(R4)
-	FMOVQ F4, (R0)
-	RET
-
-short1:
-	MOVBU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.B16, V4.B16, V4.B16
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	FMOVD F4, (R0)
-
-return:
-	RET
-
-// func unpack16To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack16To8NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
-	VDUP R3, V0.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V1.B16
-	MOVD sign+40(FP), R3
-	VDUP R3, V2.B16
-	CMP $8, R2
-	BLT short
-	ADD R2<<1, R1, R3
-	FMOVQ -16(R3), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2, R0, R4
-	// The turns of 8 lanes before the last lane.
-	SUB $1, R2
-	LSR $3, R2
-	SUBS $4, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	PCALIGN $32
-
-unsigned:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	FLDPQ 32(R1), (F6, F7)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	VUZP1 V5.B16, V4.B16, V4.B16
-	VUZP1 V7.B16, V6.B16, V6.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VAND V1.B16, V6.B16, V6.B16
-	FSTPQ (F4, F6), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE unsigned
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $7, R5
-	SUB $7, R5
-	VDUP R5, V4.B16
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	VUZP1 V7.B16, V6.B16, V6.B16
-	VUZP1 V9.B16, V8.B16, V8.B16
-	WORD $0x4e2444c6 // sshl v6.16b, v6.16b, v4.16b
-	WORD $0x4e244508 // sshl v8.16b, v8.16b, v4.16b
-	FSTPQ (F6, F8), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e20b826 // neg v6.16b, v1.16b
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	VUZP1 V8.B16, V7.B16, V7.B16
-	VUZP1 V10.B16, V9.B16, V9.B16
-	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
-	WORD $0x4e244529 // sshl v9.16b, v9.16b, v4.16b
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE many
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-few:
-	// 8 lanes a turn.
-	FMOVQ (R1), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	FMOVD F4, (R0)
-	ADD $16, R1
-	ADD $8, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVD F3, -8(R4)
-	RET
-
-short:
-	// Fewer than 8 lanes.
-	CBZ R2, return
-	CMP $4, R2
-	BLT short2
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2<<1, R1, R3
-	FMOVD -8(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, -4(R4)
-	FMOVS F3, (R0)
-	RET
-
-short2:
-	CMP $2, R2
-	BLT short1
-	FMOVS (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2<<1, R1, R3
-	FMOVS -4(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, R3
-	MOVH R3, -2(R4)
-	FMOVS F3, R3
-	MOVH R3, (R0)
-	RET
-
-short1:
-	MOVHU (R1), R3
-	FMOVS R3, F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	FMOVS F3, R3
-	MOVB R3, (R0)
-
-return:
-	RET
-
-// func unpack16To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack16To32NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	VMOVI $0, V0.B16
-	MOVD shift+24(FP), R3
-	VDUP R3, V1.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V2.D2
-	MOVD sign+40(FP), R3
-	VDUP R3, V3.D2
-	CMP $4, R2
-	BLT short
-	ADD R2<<1, R1, R3
-	FMOVD -8(R3), F4
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	ADD R2<<2, R0, R4
-	// The turns of 4 lanes before the last lane.
-	SUB $1, R2
-	LSR $2, R2
-	SUBS $4, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	MOVD mask+32(FP), R3
-	TST $0xffff0000ffff0000, R3
-	BNE wide
-	VDUP R3, V5.H8
-	PCALIGN $32
-
-unsigned:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V5.B16, V6.B16, V6.B16
-	VAND V5.B16, V7.B16, V7.B16
-	VZIP2 V0.H8, V6.H8, V8.H8
-	VZIP1 V0.H8, V6.H8, V6.H8
-	VZIP2 V0.H8, V7.H8, V9.H8
-	VZIP1 V0.H8, V7.H8, V7.H8
-	FSTPQ (F6, F8), (R0)
-	FSTPQ (F7, F9), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE unsigned
-	B rest
-	PCALIGN $32
-
-wide:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	VZIP2 V0.H8, V6.H8, V8.H8
-	VZIP1 V0.H8, V6.H8, V6.H8
-	VZIP2 V0.H8, V7.H8, V9.H8
-	VZIP1 V0.H8, V7.H8, V7.H8
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V8.B16, V8.B16
-	FSTPQ (F6, F8), (R0)
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	VAND V2.B16, V7.B16, V7.B16
-	VAND V2.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE wide
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $31, R5
-	SUB $31, R5
-	VDUP R5, V6.S4
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V7.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F8, F9)
-	VZIP2 V0.H8, V8.H8, V10.H8
-	VZIP1 V0.H8, V8.H8, V8.H8
-	VZIP2 V0.H8, V9.H8, V11.H8
-	VZIP1 V0.H8, V9.H8, V9.H8
-	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
-	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
-	WORD $0x4ea64508 // sshl v8.4s, v8.4s, v6.4s
-	WORD $0x4ea6454a // sshl v10.4s, v10.4s, v6.4s
-	FSTPQ (F8, F10), (R0)
-	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
-	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
-	WORD $0x4ea64529 // sshl v9.4s, v9.4s, v6.4s
-	WORD $0x4ea6456b // sshl v11.4s, v11.4s, v6.4s
-	FSTPQ (F9, F11), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ea0b848 // neg v8.4s, v2.4s
-	VORR V2.B16, V8.B16, V8.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F9, F10)
-	VZIP2 V0.H8, V9.H8, V11.H8
-	VZIP1 V0.H8, V9.H8, V9.H8
-	VZIP2 V0.H8, V10.H8, V12.H8
-	VZIP1 V0.H8, V10.H8, V10.H8
-	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
-	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
-	WORD $0x4ea64529 // sshl v9.4s, v9.4s, v6.4s
-	WORD $0x4ea6456b // sshl v11.4s, v11.4s, v6.4s
-	VAND V8.B16, V9.B16, V9.B16
-	VAND V8.B16, V11.B16, V11.B16
-	FSTPQ (F9, F11), (R0)
-	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
-	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
-	WORD $0x4ea6454a // sshl v10.4s, v10.4s, v6.4s
-	WORD $0x4ea6458c // sshl v12.4s, v12.4s, v6.4s
-	VAND V8.B16, V10.B16, V10.B16
-	VAND V8.B16, V12.B16, V12.B16
-	FSTPQ (F10, F12), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE many
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-few:
-	// 4 lanes a turn.
-	FMOVD (R1), F5
-	VZIP1 V0.H8, V5.H8, V5.H8
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.S4, V5.S4, V5.S4
-	FMOVQ F5, (R0)
-	ADD $8, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVQ F4, -16(R4)
-	RET
-
-short:
-	// Fewer than 4 lanes.
-	CBZ R2, return
-	CMP $2, R2
-	BLT short1
-	FMOVS (R1), F4
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	ADD R2<<1, R1, R3
-	FMOVS -4(R3), F5
-	VZIP1 V0.H8, V5.H8, V5.H8
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.S4, V5.S4, V5.S4
-	ADD R2<<2, R0, R4
-	FMOVD F5, -8(R4)
-	FMOVD F4, (R0)
-	RET
-
-short1:
-	MOVHU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.H8, V4.H8, V4.H8
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.S4, V4.S4, V4.S4
-	FMOVS F4, (R0)
-
-return:
-	RET
-
-// func unpack16To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack16To64NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	VMOVI $0, V0.B16
-	MOVD shift+24(FP), R3
-	VDUP R3, V1.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V2.D2
-	MOVD sign+40(FP), R3
-	VDUP R3, V3.D2
-	CMP $4, R2
-	BLT short
-	ADD R2<<1, R1, R3
-	FMOVD -8(R3), F4
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP2 V0.S4, V4.S4, V5.S4
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	VSUB V3.D2, V5.D2, V5.D2
-	ADD R2<<3, R0, R4
-	// The turns of 4 lanes before the last lane.
-	SUB $1, R2
-	LSR $2, R2
-	SUBS $2, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	MOVD mask+32(FP), R3
-	TST $0xffffffffffff0000, R3
-	BNE wide
-	VDUP R3, V6.H8
-	PCALIGN $32
-
-unsigned:
-	// 8 lanes a turn.
-	FMOVQ (R1), F7
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V6.B16, V7.B16, V7.B16
-	VZIP2 V0.H8, V7.H8, V8.H8
-	VZIP1 V0.H8, V7.H8, V7.H8
-	VZIP2 V0.S4, V7.S4, V9.S4
-	VZIP1 V0.S4, V7.S4, V7.S4
-	VZIP2 V0.S4, V8.S4, V10.S4
-	VZIP1 V0.S4, V8.S4, V8.S4
-	FSTPQ (F7, F9), (R0)
-	FSTPQ (F8, F10), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE unsigned
-	B rest
-	PCALIGN $32
-
-wide:
-	// 8 lanes a turn.
-	FMOVQ (R1), F7
-	VZIP2 V0.H8, V7.H8, V8.H8
-	VZIP1 V0.H8, V7.H8, V7.H8
-	VZIP2 V0.S4, V7.S4, V9.S4
-	VZIP1 V0.S4, V7.S4, V7.S4
-	VZIP2 V0.S4, V8.S4, V10.S4
-	VZIP1 V0.S4, V8.S4, V8.S4
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	VAND V2.B16, V7.B16, V7.B16
-	VAND V2.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), (R0)
-	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
-	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
-	VAND V2.B16, V8.B16, V8.B16
-	VAND V2.B16, V10.B16, V10.B16
-	FSTPQ (F8, F10), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE wide
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $63, R5
-	SUB $63, R5
-	VDUP R5, V7.D2
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V8.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 8 lanes a turn.
-	FMOVQ (R1), F9
-	VZIP2 V0.H8, V9.H8, V10.H8
-	VZIP1 V0.H8, V9.H8, V9.H8
-	VZIP2 V0.S4, V9.S4, V11.S4
-	VZIP1 V0.S4, V9.S4, V9.S4
-	VZIP2 V0.S4, V10.S4, V12.S4
-	VZIP1 V0.S4, V10.S4, V10.S4
-	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
-	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
-	WORD $0x4ee74529 // sshl v9.2d, v9.2d, v7.2d
-	WORD $0x4ee7456b // sshl v11.2d, v11.2d, v7.2d
-	FSTPQ (F9, F11), (R0)
-	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
-	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
-	WORD $0x4ee7454a // sshl v10.2d, v10.2d, v7.2d
-	WORD $0x4ee7458c // sshl v12.2d, v12.2d, v7.2d
-	FSTPQ (F10, F12), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ee0b849 // neg v9.2d, v2.2d
-	VORR V2.B16, V9.B16, V9.B16
-	PCALIGN $32
-
-many:
-	// 8 lanes a turn.
-	FMOVQ (R1), F10
-	VZIP2 V0.H8, V10.H8, V11.H8
-	VZIP1 V0.H8, V10.H8, V10.H8
-	VZIP2 V0.S4, V10.S4, V12.S4
-	VZIP1 V0.S4, V10.S4, V10.S4
-	VZIP2 V0.S4, V11.S4, V13.S4
-	VZIP1 V0.S4, V11.S4, V11.S4
-	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
-	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
-	WORD $0x4ee7454a // sshl v10.2d, v10.2d, v7.2d
-	WORD $0x4ee7458c // sshl v12.2d, v12.2d, v7.2d
-	VAND V9.B16, V10.B16, V10.B16
-	VAND V9.B16, V12.B16, V12.B16
-	FSTPQ (F10, F12), (R0)
-	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
-	WORD $0x6ee845ad // ushl v13.2d, v13.2d, v8.2d
-	WORD $0x4ee7456b // sshl v11.2d, v11.2d, v7.2d
-	WORD $0x4ee745ad // sshl v13.2d, v13.2d, v7.2d
-	VAND V9.B16, V11.B16, V11.B16
-	VAND V9.B16, V13.B16, V13.B16
-	FSTPQ (F11, F13), 32(R0)
-	ADD $16, R1
-	ADD $64, R0
-	SUBS $2, R2
-	BGE many
-
-rest:
-	ADDS $2, R2
-	BEQ tail
-
-few:
-	// 4 lanes a turn.
-	FMOVD (R1), F6
-	VZIP1 V0.H8, V6.H8, V6.H8
-	VZIP2 V0.S4, V6.S4, V7.S4
-	VZIP1 V0.S4, V6.S4, V6.S4
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V7.B16, V7.B16
-	VEOR V3.B16, V6.B16, V6.B16
-	VEOR V3.B16, V7.B16, V7.B16
-	VSUB V3.D2, V6.D2, V6.D2
-	VSUB V3.D2, V7.D2, V7.D2
-	FSTPQ (F6, F7), (R0)
-	ADD $8, R1
-	ADD $32, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FSTPQ (F4, F5), -32(R4)
-	RET
-
-short:
-	// Fewer than 4 lanes.
-	CBZ R2, return
-	CMP $2, R2
-	BLT short1
-	FMOVS (R1), F4
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	ADD R2<<1, R1, R3
-	FMOVS -4(R3), F5
-	VZIP1 V0.H8, V5.H8, V5.H8
-	VZIP1 V0.S4, V5.S4, V5.S4
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.D2, V5.D2, V5.D2
-	ADD R2<<3, R0, R4
-	FMOVQ F5, -16(R4)
-	FMOVQ F4, (R0)
-	RET
-
-short1:
-	MOVHU (R1), R3
-	FMOVS R3, F4
-	VZIP1 V0.H8, V4.H8, V4.H8
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	FMOVD F4, (R0)
-
-return:
-	RET
-
-// func unpack32To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack32To8NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
-	VDUP R3, V0.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V1.B16
-	MOVD sign+40(FP), R3
-	VDUP R3, V2.B16
-	CMP $8, R2
-	BLT short
-	ADD R2<<2, R1, R3
-	FLDPQ -32(R3), (F3, F4)
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2, R0, R4
-	// The turns of 8 lanes before the last lane.
-	SUB $1, R2
-	LSR $3, R2
-	SUBS $2, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	PCALIGN $32
-
-unsigned:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	FLDPQ 32(R1), (F6, F7)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	VUZP1 V5.H8, V4.H8, V4.H8
-	VUZP1 V7.H8, V6.H8, V6.H8
-	VUZP1 V6.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	FMOVQ F4, (R0)
-	ADD $64, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE unsigned
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $7, R5
-	SUB $7, R5
-	VDUP R5, V4.B16
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	VUZP1 V7.H8, V6.H8, V6.H8
-	VUZP1 V9.H8, V8.H8, V8.H8
-	VUZP1 V8.B16, V6.B16, V6.B16
-	WORD $0x4e2444c6 // sshl v6.16b, v6.16b, v4.16b
-	FMOVQ F6, (R0)
-	ADD $64, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e20b826 // neg v6.16b, v1.16b
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	VUZP1 V8.H8, V7.H8, V7.H8
-	VUZP1 V10.H8, V9.H8, V9.H8
-	VUZP1 V9.B16, V7.B16, V7.B16
-	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
-	VAND V6.B16, V7.B16, V7.B16
-	FMOVQ F7, (R0)
-	ADD $64, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE many
-
-rest:
-	ADDS $2, R2
-	BEQ tail
-
-few:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	VUZP1 V5.H8, V4.H8, V4.H8
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	FMOVD F4, (R0)
-	ADD $32, R1
-	ADD $8, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVD F3, -8(R4)
-	RET
-
-short:
-	// Fewer than 8 lanes.
-	CBZ R2, return
-	CMP $4, R2
-	BLT short2
-	FMOVQ (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2<<2, R1, R3
-	FMOVQ -16(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, -4(R4)
-	FMOVS F3, (R0)
-	RET
-
-short2:
-	CMP $2, R2
-	BLT short1
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2<<2, R1, R3
-	FMOVD -8(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, R3
-	MOVH R3, -2(R4)
-	FMOVS F3, R3
-	MOVH R3, (R0)
-	RET
-
-short1:
-	FMOVS (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	FMOVS F3, R3
-	MOVB R3, (R0)
-
-return:
-	RET
-
-// func unpack32To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack32To16NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
-	VDUP R3, V0.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V1.H8
-	MOVD sign+40(FP), R3
-	VDUP R3, V2.H8
-	CMP $4, R2
-	BLT short
-	ADD R2<<2, R1, R3
-	FMOVQ -16(R3), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.H8, V3.H8, V3.H8
-	ADD R2<<1, R0, R4
-	// The turns of 4 lanes before the last lane.
-	SUB $1, R2
-	LSR $2, R2
-	SUBS $4, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	PCALIGN $32
-
-unsigned:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	FLDPQ 32(R1), (F6, F7)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	VUZP1 V5.H8, V4.H8, V4.H8
-	VUZP1 V7.H8, V6.H8, V6.H8
-	VAND V1.B16, V4.B16, V4.B16
-	VAND V1.B16, V6.B16, V6.B16
-	FSTPQ (F4, F6), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE unsigned
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $15, R5
-	SUB $15, R5
-	VDUP R5, V4.H8
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	VUZP1 V7.H8, V6.H8, V6.H8
-	VUZP1 V9.H8, V8.H8, V8.H8
-	WORD $0x4e6444c6 // sshl v6.8h, v6.8h, v4.8h
-	WORD $0x4e644508 // sshl v8.8h, v8.8h, v4.8h
-	FSTPQ (F6, F8), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e60b826 // neg v6.8h, v1.8h
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	VUZP1 V8.H8, V7.H8, V7.H8
-	VUZP1 V10.H8, V9.H8, V9.H8
-	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
-	WORD $0x4e644529 // sshl v9.8h, v9.8h, v4.8h
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE many
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-few:
-	// 4 lanes a turn.
-	FMOVQ (R1), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.H8, V4.H8, V4.H8
-	FMOVD F4, (R0)
-	ADD $16, R1
-	ADD $8, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVD F3, -8(R4)
-	RET
-
-short:
-	// Fewer than 4 lanes.
-	CBZ R2, return
-	CMP $2, R2
-	BLT short1
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.H8, V3.H8, V3.H8
-	ADD R2<<2, R1, R3
-	FMOVD -8(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.H8, V4.H8, V4.H8
-	ADD R2<<1, R0, R4
-	FMOVS F4, -4(R4)
-	FMOVS F3, (R0)
-	RET
-
-short1:
-	FMOVS (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.H8, V3.H8, V3.H8
-	FMOVS F3, R3
-	MOVH R3, (R0)
-
-return:
-	RET
-
-// func unpack32To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack32To64NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	VMOVI $0, V0.B16
-	MOVD shift+24(FP), R3
-	VDUP R3, V1.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V2.D2
-	MOVD sign+40(FP), R3
-	VDUP R3, V3.D2
-	CMP $2, R2
-	BLT short
-	ADD R2<<2, R1, R3
-	FMOVD -8(R3), F4
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	ADD R2<<3, R0, R4
-	// The turns of 2 lanes before the last lane.
-	SUB $1, R2
-	LSR $1, R2
-	SUBS $4, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	MOVD mask+32(FP), R3
-	TST $0xffffffff00000000, R3
-	BNE wide
-	VDUP R3, V5.S4
-	PCALIGN $32
-
-unsigned:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	VAND V5.B16, V6.B16, V6.B16
-	VAND V5.B16, V7.B16, V7.B16
-	VZIP2 V0.S4, V6.S4, V8.S4
-	VZIP1 V0.S4, V6.S4, V6.S4
-	VZIP2 V0.S4, V7.S4, V9.S4
-	VZIP1 V0.S4, V7.S4, V7.S4
-	FSTPQ (F6, F8), (R0)
-	FSTPQ (F7, F9), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE unsigned
-	B rest
-	PCALIGN $32
-
-wide:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	VZIP2 V0.S4, V6.S4, V8.S4
-	VZIP1 V0.S4, V6.S4, V6.S4
-	VZIP2 V0.S4, V7.S4, V9.S4
-	VZIP1 V0.S4, V7.S4, V7.S4
-	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
-	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
-	VAND V2.B16, V6.B16, V6.B16
-	VAND V2.B16, V8.B16, V8.B16
-	FSTPQ (F6, F8), (R0)
-	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
-	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
-	VAND V2.B16, V7.B16, V7.B16
-	VAND V2.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE wide
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $63, R5
-	SUB $63, R5
-	VDUP R5, V6.D2
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V7.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F8, F9)
-	VZIP2 V0.S4, V8.S4, V10.S4
-	VZIP1 V0.S4, V8.S4, V8.S4
-	VZIP2 V0.S4, V9.S4, V11.S4
-	VZIP1 V0.S4, V9.S4, V9.S4
-	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
-	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
-	WORD $0x4ee64508 // sshl v8.2d, v8.2d, v6.2d
-	WORD $0x4ee6454a // sshl v10.2d, v10.2d, v6.2d
-	FSTPQ (F8, F10), (R0)
-	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
-	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
-	WORD $0x4ee64529 // sshl v9.2d, v9.2d, v6.2d
-	WORD $0x4ee6456b // sshl v11.2d, v11.2d, v6.2d
-	FSTPQ (F9, F11), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ee0b848 // neg v8.2d, v2.2d
-	VORR V2.B16, V8.B16, V8.B16
-	PCALIGN $32
-
-many:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F9, F10)
-	VZIP2 V0.S4, V9.S4, V11.S4
-	VZIP1 V0.S4, V9.S4, V9.S4
-	VZIP2 V0.S4, V10.S4, V12.S4
-	VZIP1 V0.S4, V10.S4, V10.S4
-	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
-	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
-	WORD $0x4ee64529 // sshl v9.2d, v9.2d, v6.2d
-	WORD $0x4ee6456b // sshl v11.2d, v11.2d, v6.2d
-	VAND V8.B16, V9.B16, V9.B16
-	VAND V8.B16, V11.B16, V11.B16
-	FSTPQ (F9, F11), (R0)
-	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
-	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
-	WORD $0x4ee6454a // sshl v10.2d, v10.2d, v6.2d
-	WORD $0x4ee6458c // sshl v12.2d, v12.2d, v6.2d
-	VAND V8.B16, V10.B16, V10.B16
-	VAND V8.B16, V12.B16, V12.B16
-	FSTPQ (F10, F12), 32(R0)
-	ADD $32, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE many
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-few:
-	// 2 lanes a turn.
-	FMOVD (R1), F5
-	VZIP1 V0.S4, V5.S4, V5.S4
-	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
-	VAND V2.B16, V5.B16, V5.B16
-	VEOR V3.B16, V5.B16, V5.B16
-	VSUB V3.D2, V5.D2, V5.D2
-	FMOVQ F5, (R0)
-	ADD $8, R1
-	ADD $16, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVQ F4, -16(R4)
-	RET
-
-short:
-	// Fewer than 2 lanes.
-	CBZ R2, return
-	FMOVS (R1), F4
-	VZIP1 V0.S4, V4.S4, V4.S4
-	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
-	VAND V2.B16, V4.B16, V4.B16
-	VEOR V3.B16, V4.B16, V4.B16
-	VSUB V3.D2, V4.D2, V4.D2
-	FMOVD F4, (R0)
-
-return:
-	RET
-
-// func unpack64To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack64To8NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
-	VDUP R3, V0.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V1.B16
-	MOVD sign+40(FP), R3
-	VDUP R3, V2.B16
-	CMP $8, R2
-	BLT short
-	ADD R2<<3, R1, R3
-	FLDPQ -64(R3), (F3, F4)
-	FLDPQ -32(R3), (F5, F6)
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	VUZP1 V4.S4, V3.S4, V3.S4
-	VUZP1 V6.S4, V5.S4, V5.S4
-	VUZP1 V5.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2, R0, R4
-	// The turns of 8 lanes before the last lane.
-	SUB $1, R2
-	LSR $3, R2
-	SUBS $2, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	PCALIGN $32
-
-unsigned:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F5, F6)
-	FLDPQ 32(R1), (F4, F7)
-	FLDPQ 64(R1), (F8, F9)
-	FLDPQ 96(R1), (F10, F11)
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
-	WORD $0x6ee04529 // ushl v9.2d, v9.2d, v0.2d
-	WORD $0x6ee0454a // ushl v10.2d, v10.2d, v0.2d
-	WORD $0x6ee0456b // ushl v11.2d, v11.2d, v0.2d
-	VUZP1 V6.S4, V5.S4, V5.S4
-	VUZP1 V7.S4, V4.S4, V4.S4
-	VUZP1 V9.S4, V8.S4, V8.S4
-	VUZP1 V11.S4, V10.S4, V10.S4
-	VUZP1 V4.H8, V5.H8, V5.H8
-	VUZP1 V10.H8, V8.H8, V8.H8
-	VUZP1 V8.B16, V5.B16, V5.B16
-	VAND V1.B16, V5.B16, V5.B16
-	FMOVQ F5, (R0)
-	ADD $128, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE unsigned
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $7, R5
-	SUB $7, R5
-	VDUP R5, V5.B16
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V6.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F4, F7)
-	FLDPQ 32(R1), (F8, F9)
-	FLDPQ 64(R1), (F10, F11)
-	FLDPQ 96(R1), (F12, F13)
-	WORD $0x6ee64484 // ushl v4.2d, v4.2d, v6.2d
-	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
-	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
-	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
-	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
-	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
-	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
-	WORD $0x6ee645ad // ushl v13.2d, v13.2d, v6.2d
-	VUZP1 V7.S4, V4.S4, V4.S4
-	VUZP1 V9.S4, V8.S4, V8.S4
-	VUZP1 V11.S4, V10.S4, V10.S4
-	VUZP1 V13.S4, V12.S4, V12.S4
-	VUZP1 V8.H8, V4.H8, V4.H8
-	VUZP1 V12.H8, V10.H8, V10.H8
-	VUZP1 V10.B16, V4.B16, V4.B16
-	WORD $0x4e254484 // sshl v4.16b, v4.16b, v5.16b
-	FMOVQ F4, (R0)
-	ADD $128, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e20b824 // neg v4.16b, v1.16b
-	VORR V1.B16, V4.B16, V4.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	FLDPQ 64(R1), (F11, F12)
-	FLDPQ 96(R1), (F13, F14)
-	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
-	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
-	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
-	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
-	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
-	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
-	WORD $0x6ee645ad // ushl v13.2d, v13.2d, v6.2d
-	WORD $0x6ee645ce // ushl v14.2d, v14.2d, v6.2d
-	VUZP1 V8.S4, V7.S4, V7.S4
-	VUZP1 V10.S4, V9.S4, V9.S4
-	VUZP1 V12.S4, V11.S4, V11.S4
-	VUZP1 V14.S4, V13.S4, V13.S4
-	VUZP1 V9.H8, V7.H8, V7.H8
-	VUZP1 V13.H8, V11.H8, V11.H8
-	VUZP1 V11.B16, V7.B16, V7.B16
-	WORD $0x4e2544e7 // sshl v7.16b, v7.16b, v5.16b
-	VAND V4.B16, V7.B16, V7.B16
-	FMOVQ F7, (R0)
-	ADD $128, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE many
-
-rest:
-	ADDS $2, R2
-	BEQ tail
-
-few:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F5, F6)
-	FLDPQ 32(R1), (F4, F7)
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	VUZP1 V6.S4, V5.S4, V5.S4
-	VUZP1 V7.S4, V4.S4, V4.S4
-	VUZP1 V4.H8, V5.H8, V5.H8
-	VUZP1 V5.B16, V5.B16, V5.B16
-	VAND V1.B16, V5.B16, V5.B16
-	VEOR V2.B16, V5.B16, V5.B16
-	VSUB V2.B16, V5.B16, V5.B16
-	FMOVD F5, (R0)
-	ADD $64, R1
-	ADD $8, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVD F3, -8(R4)
-	RET
-
-short:
-	// Fewer than 8 lanes.
-	CBZ R2, return
-	CMP $4, R2
-	BLT short2
-	FLDPQ (R1), (F3, F4)
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.S4, V3.S4, V3.S4
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2<<3, R1, R3
-	FLDPQ -32(R3), (F4, F5)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	VUZP1 V5.S4, V4.S4, V4.S4
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, -4(R4)
-	FMOVS F3, (R0)
-	RET
-
-short2:
-	CMP $2, R2
-	BLT short1
-	FMOVQ (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.S4, V3.S4, V3.S4
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2<<3, R1, R3
-	FMOVQ -16(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.S4, V4.S4, V4.S4
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VUZP1 V4.B16, V4.B16, V4.B16
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, R3
-	MOVH R3, -2(R4)
-	FMOVS F3, R3
-	MOVH R3, (R0)
-	RET
-
-short1:
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.S4, V3.S4, V3.S4
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VUZP1 V3.B16, V3.B16, V3.B16
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.B16, V3.B16, V3.B16
-	FMOVS F3, R3
-	MOVB R3, (R0)
-
-return:
-	RET
-
-// func unpack64To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack64To16NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
-	VDUP R3, V0.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V1.H8
-	MOVD sign+40(FP), R3
-	VDUP R3, V2.H8
-	CMP $4, R2
-	BLT short
-	ADD R2<<3, R1, R3
-	FLDPQ -32(R3), (F3, F4)
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.S4, V3.S4, V3.S4
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.H8, V3.H8, V3.H8
-	ADD R2<<1, R0, R4
-	// The turns of 4 lanes before the last lane.
-	SUB $1, R2
-	LSR $2, R2
-	SUBS $2, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	PCALIGN $32
-
-unsigned:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	FLDPQ 32(R1), (F6, F7)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	VUZP1 V5.S4, V4.S4, V4.S4
-	VUZP1 V7.S4, V6.S4, V6.S4
-	VUZP1 V6.H8, V4.H8, V4.H8
-	VAND V1.B16, V4.B16, V4.B16
-	FMOVQ F4, (R0)
-	ADD $64, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE unsigned
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $15, R5
-	SUB $15, R5
-	VDUP R5, V4.H8
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	VUZP1 V7.S4, V6.S4, V6.S4
-	VUZP1 V9.S4, V8.S4, V8.S4
-	VUZP1 V8.H8, V6.H8, V6.H8
-	WORD $0x4e6444c6 // sshl v6.8h, v6.8h, v4.8h
-	FMOVQ F6, (R0)
-	ADD $64, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e60b826 // neg v6.8h, v1.8h
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	VUZP1 V8.S4, V7.S4, V7.S4
-	VUZP1 V10.S4, V9.S4, V9.S4
-	VUZP1 V9.H8, V7.H8, V7.H8
-	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
-	VAND V6.B16, V7.B16, V7.B16
-	FMOVQ F7, (R0)
-	ADD $64, R1
-	ADD $16, R0
-	SUBS $2, R2
-	BGE many
-
-rest:
-	ADDS $2, R2
-	BEQ tail
-
-few:
-	// 4 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	VUZP1 V5.S4, V4.S4, V4.S4
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.H8, V4.H8, V4.H8
-	FMOVD F4, (R0)
-	ADD $32, R1
-	ADD $8, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVD F3, -8(R4)
-	RET
-
-short:
-	// Fewer than 4 lanes.
-	CBZ R2, return
-	CMP $2, R2
-	BLT short1
-	FMOVQ (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.S4, V3.S4, V3.S4
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.H8, V3.H8, V3.H8
-	ADD R2<<3, R1, R3
-	FMOVQ -16(R3), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.S4, V4.S4, V4.S4
-	VUZP1 V4.H8, V4.H8, V4.H8
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.H8, V4.H8, V4.H8
-	ADD R2<<1, R0, R4
-	FMOVS F4, -4(R4)
-	FMOVS F3, (R0)
-	RET
-
-short1:
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.S4, V3.S4, V3.S4
-	VUZP1 V3.H8, V3.H8, V3.H8
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.H8, V3.H8, V3.H8
-	FMOVS F3, R3
-	MOVH R3, (R0)
-
-return:
-	RET
-
-// func unpack64To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-TEXT ·unpack64To32NEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
-	VDUP R3, V0.D2
-	MOVD mask+32(FP), R3
-	VDUP R3, V1.S4
-	MOVD sign+40(FP), R3
-	VDUP R3, V2.S4
-	CMP $2, R2
-	BLT short
-	ADD R2<<3, R1, R3
-	FMOVQ -16(R3), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.S4, V3.S4, V3.S4
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.S4, V3.S4, V3.S4
-	ADD R2<<2, R0, R4
-	// The turns of 2 lanes before the last lane.
-	SUB $1, R2
-	LSR $1, R2
-	SUBS $4, R2
-	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
-	PCALIGN $32
-
-unsigned:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F4, F5)
-	FLDPQ 32(R1), (F6, F7)
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
-	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
-	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
-	VUZP1 V5.S4, V4.S4, V4.S4
-	VUZP1 V7.S4, V6.S4, V6.S4
-	VAND V1.B16, V4.B16, V4.B16
-	VAND V1.B16, V6.B16, V6.B16
-	FSTPQ (F4, F6), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE unsigned
-	B rest
-
-signed:
-	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $31, R5
-	SUB $31, R5
-	VDUP R5, V4.S4
-	MOVD shift+24(FP), R3
-	SUB R5, R3
-	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
-	PCALIGN $32
-
-lowest:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	VUZP1 V7.S4, V6.S4, V6.S4
-	VUZP1 V9.S4, V8.S4, V8.S4
-	WORD $0x4ea444c6 // sshl v6.4s, v6.4s, v4.4s
-	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
-	FSTPQ (F6, F8), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ea0b826 // neg v6.4s, v1.4s
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	VUZP1 V8.S4, V7.S4, V7.S4
-	VUZP1 V10.S4, V9.S4, V9.S4
-	WORD $0x4ea444e7 // sshl v7.4s, v7.4s, v4.4s
-	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V9.B16, V9.B16
-	FSTPQ (F7, F9), (R0)
-	ADD $64, R1
-	ADD $32, R0
-	SUBS $4, R2
-	BGE many
-
-rest:
-	ADDS $4, R2
-	BEQ tail
-
-few:
-	// 2 lanes a turn.
-	FMOVQ (R1), F4
-	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
-	VUZP1 V4.S4, V4.S4, V4.S4
-	VAND V1.B16, V4.B16, V4.B16
-	VEOR V2.B16, V4.B16, V4.B16
-	VSUB V2.S4, V4.S4, V4.S4
-	FMOVD F4, (R0)
-	ADD $16, R1
-	ADD $8, R0
-	SUBS $1, R2
-	BNE few
-
-tail:
-	FMOVD F3, -8(R4)
-	RET
-
-short:
-	// Fewer than 2 lanes.
-	CBZ R2, return
-	FMOVD (R1), F3
-	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
-	VUZP1 V3.S4, V3.S4, V3.S4
-	VAND V1.B16, V3.B16, V3.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	VSUB V2.S4, V3.S4, V3.S4
-	FMOVS F3, (R0)
-
-return:
-	RET
-
 // func insertMasked8NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
 TEXT ·insertMasked8NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -12585,11 +10018,11 @@ TEXT ·extractWarpSigned64NEON(SB), NOSPLIT, $0-36
 	FSTPQ (F21, F22), 224(R0)
 	RET
 
-// func pack8NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+// func pack8NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 TEXT ·pack8NEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD base+8(FP), R1
-	MOVD parts+16(FP), R2
+	MOVD fields+16(FP), R2
 	MOVD k+24(FP), R3
 	MOVD lo+32(FP), R4
 	MOVD hi+40(FP), R5
@@ -12597,11 +10030,11 @@ TEXT ·pack8NEON(SB), NOSPLIT, $0-72
 	MOVD $0x80, R7
 	VDUP R7, V2.B16
 	MOVD keep+56(FP), R7
-	VDUP R7, V3.D2
+	VDUP R7, V3.B16
 	MOVD value+64(FP), R7
-	VDUP R7, V4.D2
+	VDUP R7, V4.B16
 	SUB R4, R5
-	// The logarithm of size, as parts have it.
+	// The logarithm of size, as fields have it.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -12619,21 +10052,24 @@ tile128:
 	VMOV V4.B16, V12.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part128
+	CBZ R1, field128
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add128
 
-part128:
-	// A part a turn.
+field128:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed128
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field128
 
 add128:
 	TBNZ $2, R11, add128_4
@@ -12659,7 +10095,7 @@ add128:
 	VBIT V1.B16, V18.B16, V10.B16
 	VBIT V1.B16, V19.B16, V11.B16
 	VBIT V1.B16, V20.B16, V12.B16
-	B part128
+	B field128
 
 add128_4:
 	// The sign of elements of 8 bits.
@@ -12684,7 +10120,7 @@ add128_4:
 	VBIT V1.B16, V18.B16, V10.B16
 	VBIT V1.B16, V19.B16, V11.B16
 	VBIT V1.B16, V20.B16, V12.B16
-	B part128
+	B field128
 
 packed128:
 	// To words of 8 bits.
@@ -12712,21 +10148,24 @@ tile64:
 	VMOV V4.B16, V8.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part64
+	CBZ R1, field64
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add64
 
-part64:
-	// A part a turn.
+field64:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed64
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field64
 
 add64:
 	TBNZ $2, R11, add64_4
@@ -12742,7 +10181,7 @@ add64:
 	VBIT V1.B16, V10.B16, V6.B16
 	VBIT V1.B16, V11.B16, V7.B16
 	VBIT V1.B16, V12.B16, V8.B16
-	B part64
+	B field64
 
 add64_4:
 	// The sign of elements of 8 bits.
@@ -12757,7 +10196,7 @@ add64_4:
 	VBIT V1.B16, V10.B16, V6.B16
 	VBIT V1.B16, V11.B16, V7.B16
 	VBIT V1.B16, V12.B16, V8.B16
-	B part64
+	B field64
 
 packed64:
 	// To words of 8 bits.
@@ -12780,21 +10219,24 @@ tile32:
 	VMOV V4.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part32
+	CBZ R1, field32
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add32
 
-part32:
-	// A part a turn.
+field32:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed32
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field32
 
 add32:
 	TBNZ $2, R11, add32_4
@@ -12805,7 +10247,7 @@ add32:
 	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
 	VBIT V1.B16, V7.B16, V5.B16
 	VBIT V1.B16, V8.B16, V6.B16
-	B part32
+	B field32
 
 add32_4:
 	// The sign of elements of 8 bits.
@@ -12815,7 +10257,7 @@ add32_4:
 	VCMTST V2.B16, V8.B16, V8.B16
 	VBIT V1.B16, V7.B16, V5.B16
 	VBIT V1.B16, V8.B16, V6.B16
-	B part32
+	B field32
 
 packed32:
 	// To words of 8 bits.
@@ -12836,21 +10278,24 @@ tile16:
 	VMOV V4.B16, V5.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part16
+	CBZ R1, field16
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add16
 
-part16:
-	// A part a turn.
+field16:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed16
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
@@ -12859,7 +10304,7 @@ add16:
 	FMOVQ (R10), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VBIT V1.B16, V6.B16, V5.B16
-	B part16
+	B field16
 
 add16_4:
 	// The sign of elements of 8 bits.
@@ -12867,7 +10312,7 @@ add16_4:
 	FMOVQ (R10), F6
 	VCMTST V2.B16, V6.B16, V6.B16
 	VBIT V1.B16, V6.B16, V5.B16
-	B part16
+	B field16
 
 packed16:
 	// To words of 8 bits.
@@ -12888,21 +10333,24 @@ tile8:
 	VMOV V4.B16, V5.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part8
+	CBZ R1, field8
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add8
 
-part8:
-	// A part a turn.
+field8:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed8
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
@@ -12911,7 +10359,7 @@ add8:
 	FMOVD (R10), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VBIT V1.B16, V6.B16, V5.B16
-	B part8
+	B field8
 
 add8_4:
 	// The sign of elements of 8 bits.
@@ -12919,7 +10367,7 @@ add8_4:
 	FMOVD (R10), F6
 	VCMTST V2.B16, V6.B16, V6.B16
 	VBIT V1.B16, V6.B16, V5.B16
-	B part8
+	B field8
 
 packed8:
 	// To words of 8 bits.
@@ -12940,21 +10388,24 @@ tile4:
 	VMOV V4.B16, V5.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part4
+	CBZ R1, field4
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add4
 
-part4:
-	// A part a turn.
+field4:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed4
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
@@ -12963,7 +10414,7 @@ add4:
 	FMOVS (R10), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VBIT V1.B16, V6.B16, V5.B16
-	B part4
+	B field4
 
 add4_4:
 	// The sign of elements of 8 bits.
@@ -12971,7 +10422,7 @@ add4_4:
 	FMOVS (R10), F6
 	VCMTST V2.B16, V6.B16, V6.B16
 	VBIT V1.B16, V6.B16, V5.B16
-	B part4
+	B field4
 
 packed4:
 	// To words of 8 bits.
@@ -12992,21 +10443,24 @@ tile2:
 	VMOV V4.B16, V5.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part2
+	CBZ R1, field2
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add2
 
-part2:
-	// A part a turn.
+field2:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed2
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
@@ -13016,7 +10470,7 @@ add2:
 	FMOVS R7, F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VBIT V1.B16, V6.B16, V5.B16
-	B part2
+	B field2
 
 add2_4:
 	// The sign of elements of 8 bits.
@@ -13025,7 +10479,7 @@ add2_4:
 	FMOVS R7, F6
 	VCMTST V2.B16, V6.B16, V6.B16
 	VBIT V1.B16, V6.B16, V5.B16
-	B part2
+	B field2
 
 packed2:
 	// To words of 8 bits.
@@ -13047,21 +10501,24 @@ tile1:
 	VMOV V4.B16, V5.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part1
+	CBZ R1, field1
 	MOVD R1, R10
 	VMOVI $0, V0.B16
 	VMOV V3.B16, V1.B16
 	MOVD R6, R11
 	B add1
 
-part1:
-	// A part a turn.
+field1:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed1
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V1.B16]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	VLD1R.P 8(R8), [V1.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
@@ -13071,7 +10528,7 @@ add1:
 	FMOVS R7, F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VBIT V1.B16, V6.B16, V5.B16
-	B part1
+	B field1
 
 add1_4:
 	// The sign of elements of 8 bits.
@@ -13080,7 +10537,7 @@ add1_4:
 	FMOVS R7, F6
 	VCMTST V2.B16, V6.B16, V6.B16
 	VBIT V1.B16, V6.B16, V5.B16
-	B part1
+	B field1
 
 packed1:
 	// To words of 8 bits.
@@ -13096,11 +10553,11 @@ stored1:
 smaller1:
 	RET
 
-// func pack16NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+// func pack16NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 TEXT ·pack16NEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD base+8(FP), R1
-	MOVD parts+16(FP), R2
+	MOVD fields+16(FP), R2
 	MOVD k+24(FP), R3
 	MOVD lo+32(FP), R4
 	MOVD hi+40(FP), R5
@@ -13109,11 +10566,11 @@ TEXT ·pack16NEON(SB), NOSPLIT, $0-72
 	MOVD $0x8000, R7
 	VDUP R7, V3.H8
 	MOVD keep+56(FP), R7
-	VDUP R7, V4.D2
+	VDUP R7, V4.H8
 	MOVD value+64(FP), R7
-	VDUP R7, V5.D2
+	VDUP R7, V5.H8
 	SUB R4, R5
-	// The logarithm of size, as parts have it.
+	// The logarithm of size, as fields have it.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -13131,21 +10588,24 @@ tile64:
 	VMOV V5.B16, V13.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part64
+	CBZ R1, field64
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add64
 
-part64:
-	// A part a turn.
+field64:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed64
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field64
 
 add64:
 	TBNZ $2, R11, add64_4
@@ -13178,7 +10638,7 @@ add64:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part64
+	B field64
 
 add64_1:
 	// Of elements of 16 bits.
@@ -13203,7 +10663,7 @@ add64_1:
 	VBIT V2.B16, V19.B16, V11.B16
 	VBIT V2.B16, V20.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part64
+	B field64
 
 add64_4:
 	TBNZ $0, R11, add64_5
@@ -13235,7 +10695,7 @@ add64_4:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part64
+	B field64
 
 add64_5:
 	// The sign of elements of 16 bits.
@@ -13260,7 +10720,7 @@ add64_5:
 	VBIT V2.B16, V19.B16, V11.B16
 	VBIT V2.B16, V20.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part64
+	B field64
 
 packed64:
 	TBNZ $0, R6, store64_1
@@ -13300,21 +10760,24 @@ tile32:
 	VMOV V5.B16, V9.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part32
+	CBZ R1, field32
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add32
 
-part32:
-	// A part a turn.
+field32:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed32
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field32
 
 add32:
 	TBNZ $2, R11, add32_4
@@ -13334,7 +10797,7 @@ add32:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part32
+	B field32
 
 add32_1:
 	// Of elements of 16 bits.
@@ -13349,7 +10812,7 @@ add32_1:
 	VBIT V2.B16, V11.B16, V7.B16
 	VBIT V2.B16, V12.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part32
+	B field32
 
 add32_4:
 	TBNZ $0, R11, add32_5
@@ -13368,7 +10831,7 @@ add32_4:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part32
+	B field32
 
 add32_5:
 	// The sign of elements of 16 bits.
@@ -13383,7 +10846,7 @@ add32_5:
 	VBIT V2.B16, V11.B16, V7.B16
 	VBIT V2.B16, V12.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part32
+	B field32
 
 packed32:
 	TBNZ $0, R6, store32_1
@@ -13415,21 +10878,24 @@ tile16:
 	VMOV V5.B16, V7.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part16
+	CBZ R1, field16
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add16
 
-part16:
-	// A part a turn.
+field16:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed16
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
@@ -13443,7 +10909,7 @@ add16:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part16
+	B field16
 
 add16_1:
 	// Of elements of 16 bits.
@@ -13453,7 +10919,7 @@ add16_1:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part16
+	B field16
 
 add16_4:
 	TBNZ $0, R11, add16_5
@@ -13466,7 +10932,7 @@ add16_4:
 	VCMTST V3.H8, V9.H8, V9.H8
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part16
+	B field16
 
 add16_5:
 	// The sign of elements of 16 bits.
@@ -13476,7 +10942,7 @@ add16_5:
 	VCMTST V3.H8, V9.H8, V9.H8
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part16
+	B field16
 
 packed16:
 	TBNZ $0, R6, store16_1
@@ -13505,21 +10971,24 @@ tile8:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part8
+	CBZ R1, field8
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add8
 
-part8:
-	// A part a turn.
+field8:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed8
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
@@ -13530,7 +10999,7 @@ add8:
 	VZIP1 V0.B16, V7.B16, V7.B16
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part8
+	B field8
 
 add8_1:
 	// Of elements of 16 bits.
@@ -13538,7 +11007,7 @@ add8_1:
 	FMOVQ (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part8
+	B field8
 
 add8_4:
 	TBNZ $0, R11, add8_5
@@ -13548,7 +11017,7 @@ add8_4:
 	VZIP1 V7.B16, V7.B16, V7.B16
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part8
+	B field8
 
 add8_5:
 	// The sign of elements of 16 bits.
@@ -13556,7 +11025,7 @@ add8_5:
 	FMOVQ (R10), F7
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part8
+	B field8
 
 packed8:
 	TBNZ $0, R6, store8_1
@@ -13585,21 +11054,24 @@ tile4:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part4
+	CBZ R1, field4
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add4
 
-part4:
-	// A part a turn.
+field4:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed4
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
@@ -13610,7 +11082,7 @@ add4:
 	VZIP1 V0.B16, V7.B16, V7.B16
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_1:
 	// Of elements of 16 bits.
@@ -13618,7 +11090,7 @@ add4_1:
 	FMOVD (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_4:
 	TBNZ $0, R11, add4_5
@@ -13628,7 +11100,7 @@ add4_4:
 	VZIP1 V7.B16, V7.B16, V7.B16
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_5:
 	// The sign of elements of 16 bits.
@@ -13636,7 +11108,7 @@ add4_5:
 	FMOVD (R10), F7
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 packed4:
 	TBNZ $0, R6, store4_1
@@ -13665,21 +11137,24 @@ tile2:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part2
+	CBZ R1, field2
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add2
 
-part2:
-	// A part a turn.
+field2:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed2
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
@@ -13691,7 +11166,7 @@ add2:
 	VZIP1 V0.B16, V7.B16, V7.B16
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_1:
 	// Of elements of 16 bits.
@@ -13699,7 +11174,7 @@ add2_1:
 	FMOVS (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_4:
 	TBNZ $0, R11, add2_5
@@ -13710,7 +11185,7 @@ add2_4:
 	VZIP1 V7.B16, V7.B16, V7.B16
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_5:
 	// The sign of elements of 16 bits.
@@ -13718,7 +11193,7 @@ add2_5:
 	FMOVS (R10), F7
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 packed2:
 	TBNZ $0, R6, store2_1
@@ -13748,21 +11223,24 @@ tile1:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part1
+	CBZ R1, field1
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add1
 
-part1:
-	// A part a turn.
+field1:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed1
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.H8]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
@@ -13774,7 +11252,7 @@ add1:
 	VZIP1 V0.B16, V7.B16, V7.B16
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_1:
 	// Of elements of 16 bits.
@@ -13783,7 +11261,7 @@ add1_1:
 	FMOVS R7, F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_4:
 	TBNZ $0, R11, add1_5
@@ -13794,7 +11272,7 @@ add1_4:
 	VZIP1 V7.B16, V7.B16, V7.B16
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_5:
 	// The sign of elements of 16 bits.
@@ -13803,7 +11281,7 @@ add1_5:
 	FMOVS R7, F7
 	VCMTST V3.H8, V7.H8, V7.H8
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 packed1:
 	TBNZ $0, R6, store1_1
@@ -13828,11 +11306,11 @@ stored1:
 smaller1:
 	RET
 
-// func pack32NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+// func pack32NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 TEXT ·pack32NEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD base+8(FP), R1
-	MOVD parts+16(FP), R2
+	MOVD fields+16(FP), R2
 	MOVD k+24(FP), R3
 	MOVD lo+32(FP), R4
 	MOVD hi+40(FP), R5
@@ -13841,11 +11319,11 @@ TEXT ·pack32NEON(SB), NOSPLIT, $0-72
 	MOVD $0x80000000, R7
 	VDUP R7, V3.S4
 	MOVD keep+56(FP), R7
-	VDUP R7, V4.D2
+	VDUP R7, V4.S4
 	MOVD value+64(FP), R7
-	VDUP R7, V5.D2
+	VDUP R7, V5.S4
 	SUB R4, R5
-	// The logarithm of size, as parts have it.
+	// The logarithm of size, as fields have it.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -13863,21 +11341,24 @@ tile32:
 	VMOV V5.B16, V13.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part32
+	CBZ R1, field32
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add32
 
-part32:
-	// A part a turn.
+field32:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed32
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.S4]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field32
 
 add32:
 	TBNZ $2, R11, add32_4
@@ -13914,7 +11395,7 @@ add32:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part32
+	B field32
 
 add32_1:
 	// Of elements of 16 bits.
@@ -13945,7 +11426,7 @@ add32_1:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part32
+	B field32
 
 add32_2:
 	// Of elements of 32 bits.
@@ -13970,7 +11451,7 @@ add32_2:
 	VBIT V2.B16, V19.B16, V11.B16
 	VBIT V2.B16, V20.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part32
+	B field32
 
 add32_4:
 	TBNZ $1, R11, add32_6
@@ -14006,7 +11487,7 @@ add32_4:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part32
+	B field32
 
 add32_5:
 	// The sign of elements of 16 bits.
@@ -14037,7 +11518,7 @@ add32_5:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part32
+	B field32
 
 add32_6:
 	// The sign of elements of 32 bits.
@@ -14062,7 +11543,7 @@ add32_6:
 	VBIT V2.B16, V19.B16, V11.B16
 	VBIT V2.B16, V20.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part32
+	B field32
 
 packed32:
 	TBNZ $1, R6, store32_2
@@ -14115,21 +11596,24 @@ tile16:
 	VMOV V5.B16, V9.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part16
+	CBZ R1, field16
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add16
 
-part16:
-	// A part a turn.
+field16:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed16
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.S4]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
@@ -14152,7 +11636,7 @@ add16:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part16
+	B field16
 
 add16_1:
 	// Of elements of 16 bits.
@@ -14170,7 +11654,7 @@ add16_1:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part16
+	B field16
 
 add16_2:
 	// Of elements of 32 bits.
@@ -14185,7 +11669,7 @@ add16_2:
 	VBIT V2.B16, V11.B16, V7.B16
 	VBIT V2.B16, V12.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part16
+	B field16
 
 add16_4:
 	TBNZ $1, R11, add16_6
@@ -14207,7 +11691,7 @@ add16_4:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part16
+	B field16
 
 add16_5:
 	// The sign of elements of 16 bits.
@@ -14225,7 +11709,7 @@ add16_5:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part16
+	B field16
 
 add16_6:
 	// The sign of elements of 32 bits.
@@ -14240,7 +11724,7 @@ add16_6:
 	VBIT V2.B16, V11.B16, V7.B16
 	VBIT V2.B16, V12.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part16
+	B field16
 
 packed16:
 	TBNZ $1, R6, store16_2
@@ -14282,21 +11766,24 @@ tile8:
 	VMOV V5.B16, V7.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part8
+	CBZ R1, field8
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add8
 
-part8:
-	// A part a turn.
+field8:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed8
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.S4]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
@@ -14312,7 +11799,7 @@ add8:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part8
+	B field8
 
 add8_1:
 	// Of elements of 16 bits.
@@ -14324,7 +11811,7 @@ add8_1:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part8
+	B field8
 
 add8_2:
 	// Of elements of 32 bits.
@@ -14334,7 +11821,7 @@ add8_2:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part8
+	B field8
 
 add8_4:
 	TBNZ $1, R11, add8_6
@@ -14349,7 +11836,7 @@ add8_4:
 	VCMTST V3.S4, V9.S4, V9.S4
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part8
+	B field8
 
 add8_5:
 	// The sign of elements of 16 bits.
@@ -14361,7 +11848,7 @@ add8_5:
 	VCMTST V3.S4, V9.S4, V9.S4
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part8
+	B field8
 
 add8_6:
 	// The sign of elements of 32 bits.
@@ -14371,7 +11858,7 @@ add8_6:
 	VCMTST V3.S4, V9.S4, V9.S4
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part8
+	B field8
 
 packed8:
 	TBNZ $1, R6, store8_2
@@ -14409,21 +11896,24 @@ tile4:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part4
+	CBZ R1, field4
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add4
 
-part4:
-	// A part a turn.
+field4:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed4
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.S4]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
@@ -14436,7 +11926,7 @@ add4:
 	VZIP1 V0.H8, V7.H8, V7.H8
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_1:
 	// Of elements of 16 bits.
@@ -14445,7 +11935,7 @@ add4_1:
 	VZIP1 V0.H8, V7.H8, V7.H8
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_2:
 	// Of elements of 32 bits.
@@ -14453,7 +11943,7 @@ add4_2:
 	FMOVQ (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_4:
 	TBNZ $1, R11, add4_6
@@ -14465,7 +11955,7 @@ add4_4:
 	VZIP1 V7.H8, V7.H8, V7.H8
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_5:
 	// The sign of elements of 16 bits.
@@ -14474,7 +11964,7 @@ add4_5:
 	VZIP1 V7.H8, V7.H8, V7.H8
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 add4_6:
 	// The sign of elements of 32 bits.
@@ -14482,7 +11972,7 @@ add4_6:
 	FMOVQ (R10), F7
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part4
+	B field4
 
 packed4:
 	TBNZ $1, R6, store4_2
@@ -14520,21 +12010,24 @@ tile2:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part2
+	CBZ R1, field2
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add2
 
-part2:
-	// A part a turn.
+field2:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed2
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.S4]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
@@ -14548,7 +12041,7 @@ add2:
 	VZIP1 V0.H8, V7.H8, V7.H8
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_1:
 	// Of elements of 16 bits.
@@ -14557,7 +12050,7 @@ add2_1:
 	VZIP1 V0.H8, V7.H8, V7.H8
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_2:
 	// Of elements of 32 bits.
@@ -14565,7 +12058,7 @@ add2_2:
 	FMOVD (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_4:
 	TBNZ $1, R11, add2_6
@@ -14578,7 +12071,7 @@ add2_4:
 	VZIP1 V7.H8, V7.H8, V7.H8
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_5:
 	// The sign of elements of 16 bits.
@@ -14587,7 +12080,7 @@ add2_5:
 	VZIP1 V7.H8, V7.H8, V7.H8
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_6:
 	// The sign of elements of 32 bits.
@@ -14595,7 +12088,7 @@ add2_6:
 	FMOVD (R10), F7
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 packed2:
 	TBNZ $1, R6, store2_2
@@ -14634,21 +12127,24 @@ tile1:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part1
+	CBZ R1, field1
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add1
 
-part1:
-	// A part a turn.
+field1:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed1
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.S4]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
@@ -14662,7 +12158,7 @@ add1:
 	VZIP1 V0.H8, V7.H8, V7.H8
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_1:
 	// Of elements of 16 bits.
@@ -14672,7 +12168,7 @@ add1_1:
 	VZIP1 V0.H8, V7.H8, V7.H8
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_2:
 	// Of elements of 32 bits.
@@ -14680,7 +12176,7 @@ add1_2:
 	FMOVS (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_4:
 	TBNZ $1, R11, add1_6
@@ -14693,7 +12189,7 @@ add1_4:
 	VZIP1 V7.H8, V7.H8, V7.H8
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_5:
 	// The sign of elements of 16 bits.
@@ -14703,7 +12199,7 @@ add1_5:
 	VZIP1 V7.H8, V7.H8, V7.H8
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_6:
 	// The sign of elements of 32 bits.
@@ -14711,7 +12207,7 @@ add1_6:
 	FMOVS (R10), F7
 	VCMTST V3.S4, V7.S4, V7.S4
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 packed1:
 	TBNZ $1, R6, store1_2
@@ -14745,11 +12241,11 @@ stored1:
 smaller1:
 	RET
 
-// func pack64NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+// func pack64NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 TEXT ·pack64NEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD base+8(FP), R1
-	MOVD parts+16(FP), R2
+	MOVD fields+16(FP), R2
 	MOVD k+24(FP), R3
 	MOVD lo+32(FP), R4
 	MOVD hi+40(FP), R5
@@ -14762,7 +12258,7 @@ TEXT ·pack64NEON(SB), NOSPLIT, $0-72
 	MOVD value+64(FP), R7
 	VDUP R7, V5.D2
 	SUB R4, R5
-	// The logarithm of size, as parts have it.
+	// The logarithm of size, as fields have it.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -14780,21 +12276,24 @@ tile16:
 	VMOV V5.B16, V13.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part16
+	CBZ R1, field16
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add16
 
-part16:
-	// A part a turn.
+field16:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed16
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.D2]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
@@ -14833,7 +12332,7 @@ add16:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_1:
 	// Of elements of 16 bits.
@@ -14867,7 +12366,7 @@ add16_1:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_2:
 	TBNZ $0, R11, add16_3
@@ -14899,7 +12398,7 @@ add16_2:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_3:
 	// Of elements of 64 bits.
@@ -14924,7 +12423,7 @@ add16_3:
 	VBIT V2.B16, V19.B16, V11.B16
 	VBIT V2.B16, V20.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_4:
 	TBNZ $1, R11, add16_6
@@ -14962,7 +12461,7 @@ add16_4:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_5:
 	// The sign of elements of 16 bits.
@@ -14996,7 +12495,7 @@ add16_5:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_6:
 	TBNZ $0, R11, add16_7
@@ -15028,7 +12527,7 @@ add16_6:
 	VBIT V2.B16, V20.B16, V11.B16
 	VBIT V2.B16, V17.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 add16_7:
 	// The sign of elements of 64 bits.
@@ -15053,7 +12552,7 @@ add16_7:
 	VBIT V2.B16, V19.B16, V11.B16
 	VBIT V2.B16, V20.B16, V12.B16
 	VBIT V2.B16, V21.B16, V13.B16
-	B part16
+	B field16
 
 packed16:
 	TBNZ $1, R6, store16_2
@@ -15120,21 +12619,24 @@ tile8:
 	VMOV V5.B16, V9.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part8
+	CBZ R1, field8
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add8
 
-part8:
-	// A part a turn.
+field8:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed8
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.D2]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
@@ -15158,7 +12660,7 @@ add8:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_1:
 	// Of elements of 16 bits.
@@ -15178,7 +12680,7 @@ add8_1:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_2:
 	TBNZ $0, R11, add8_3
@@ -15197,7 +12699,7 @@ add8_2:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_3:
 	// Of elements of 64 bits.
@@ -15212,7 +12714,7 @@ add8_3:
 	VBIT V2.B16, V11.B16, V7.B16
 	VBIT V2.B16, V12.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_4:
 	TBNZ $1, R11, add8_6
@@ -15235,7 +12737,7 @@ add8_4:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_5:
 	// The sign of elements of 16 bits.
@@ -15255,7 +12757,7 @@ add8_5:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_6:
 	TBNZ $0, R11, add8_7
@@ -15274,7 +12776,7 @@ add8_6:
 	VBIT V2.B16, V12.B16, V7.B16
 	VBIT V2.B16, V11.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 add8_7:
 	// The sign of elements of 64 bits.
@@ -15289,7 +12791,7 @@ add8_7:
 	VBIT V2.B16, V11.B16, V7.B16
 	VBIT V2.B16, V12.B16, V8.B16
 	VBIT V2.B16, V13.B16, V9.B16
-	B part8
+	B field8
 
 packed8:
 	TBNZ $1, R6, store8_2
@@ -15342,21 +12844,24 @@ tile4:
 	VMOV V5.B16, V7.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part4
+	CBZ R1, field4
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add4
 
-part4:
-	// A part a turn.
+field4:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed4
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.D2]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
@@ -15373,7 +12878,7 @@ add4:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_1:
 	// Of elements of 16 bits.
@@ -15386,7 +12891,7 @@ add4_1:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_2:
 	TBNZ $0, R11, add4_3
@@ -15399,7 +12904,7 @@ add4_2:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_3:
 	// Of elements of 64 bits.
@@ -15409,7 +12914,7 @@ add4_3:
 	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_4:
 	TBNZ $1, R11, add4_6
@@ -15425,7 +12930,7 @@ add4_4:
 	VCMTST V3.D2, V9.D2, V9.D2
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_5:
 	// The sign of elements of 16 bits.
@@ -15438,7 +12943,7 @@ add4_5:
 	VCMTST V3.D2, V9.D2, V9.D2
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_6:
 	TBNZ $0, R11, add4_7
@@ -15451,7 +12956,7 @@ add4_6:
 	VCMTST V3.D2, V9.D2, V9.D2
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 add4_7:
 	// The sign of elements of 64 bits.
@@ -15461,7 +12966,7 @@ add4_7:
 	VCMTST V3.D2, V9.D2, V9.D2
 	VBIT V2.B16, V8.B16, V6.B16
 	VBIT V2.B16, V9.B16, V7.B16
-	B part4
+	B field4
 
 packed4:
 	TBNZ $1, R6, store4_2
@@ -15509,21 +13014,24 @@ tile2:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part2
+	CBZ R1, field2
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add2
 
-part2:
-	// A part a turn.
+field2:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed2
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.D2]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
@@ -15538,7 +13046,7 @@ add2:
 	VZIP1 V0.S4, V7.S4, V7.S4
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_1:
 	// Of elements of 16 bits.
@@ -15548,7 +13056,7 @@ add2_1:
 	VZIP1 V0.S4, V7.S4, V7.S4
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_2:
 	TBNZ $0, R11, add2_3
@@ -15558,7 +13066,7 @@ add2_2:
 	VZIP1 V0.S4, V7.S4, V7.S4
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_3:
 	// Of elements of 64 bits.
@@ -15566,7 +13074,7 @@ add2_3:
 	FMOVQ (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_4:
 	TBNZ $1, R11, add2_6
@@ -15580,7 +13088,7 @@ add2_4:
 	VZIP1 V7.S4, V7.S4, V7.S4
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_5:
 	// The sign of elements of 16 bits.
@@ -15590,7 +13098,7 @@ add2_5:
 	VZIP1 V7.S4, V7.S4, V7.S4
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_6:
 	TBNZ $0, R11, add2_7
@@ -15600,7 +13108,7 @@ add2_6:
 	VZIP1 V7.S4, V7.S4, V7.S4
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 add2_7:
 	// The sign of elements of 64 bits.
@@ -15608,7 +13116,7 @@ add2_7:
 	FMOVQ (R10), F7
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part2
+	B field2
 
 packed2:
 	TBNZ $1, R6, store2_2
@@ -15657,21 +13165,24 @@ tile1:
 	VMOV V5.B16, V6.B16
 	MOVD R2, R8
 	MOVD R3, R9
-	CBZ R1, part1
+	CBZ R1, field1
 	MOVD R1, R10
 	VMOVI $0, V1.B16
 	VMOV V4.B16, V2.B16
 	MOVD R6, R11
 	B add1
 
-part1:
-	// A part a turn.
+field1:
+	// A field a turn.
 	SUBS $1, R9
 	BLT packed1
-	MOVD.P 8(R8), R10
+	MOVD.P 16(R8), R10
+	VLD1R (R8), [V2.D2]
+	MOVBU 11(R8), R11
+	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	VLD1R.P 8(R8), [V2.D2]
-	MOVD.P 8(R8), R11
+	// Constants are in value.
+	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
@@ -15686,7 +13197,7 @@ add1:
 	VZIP1 V0.S4, V7.S4, V7.S4
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_1:
 	// Of elements of 16 bits.
@@ -15697,7 +13208,7 @@ add1_1:
 	VZIP1 V0.S4, V7.S4, V7.S4
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_2:
 	TBNZ $0, R11, add1_3
@@ -15707,7 +13218,7 @@ add1_2:
 	VZIP1 V0.S4, V7.S4, V7.S4
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_3:
 	// Of elements of 64 bits.
@@ -15715,7 +13226,7 @@ add1_3:
 	FMOVD (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_4:
 	TBNZ $1, R11, add1_6
@@ -15729,7 +13240,7 @@ add1_4:
 	VZIP1 V7.S4, V7.S4, V7.S4
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_5:
 	// The sign of elements of 16 bits.
@@ -15740,7 +13251,7 @@ add1_5:
 	VZIP1 V7.S4, V7.S4, V7.S4
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_6:
 	TBNZ $0, R11, add1_7
@@ -15750,7 +13261,7 @@ add1_6:
 	VZIP1 V7.S4, V7.S4, V7.S4
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 add1_7:
 	// The sign of elements of 64 bits.
@@ -15758,7 +13269,7 @@ add1_7:
 	FMOVD (R10), F7
 	VCMTST V3.D2, V7.D2, V7.D2
 	VBIT V2.B16, V7.B16, V6.B16
-	B part1
+	B field1
 
 packed1:
 	TBNZ $1, R6, store1_2
@@ -15800,4 +13311,3386 @@ stored1:
 	SUB $1, R5
 
 smaller1:
+	RET
+
+// func unpack8NEON(src, fields unsafe.Pointer, k, lo, hi int)
+TEXT ·unpack8NEON(SB), NOSPLIT, $0-40
+	MOVD src+0(FP), R0
+	MOVD fields+8(FP), R1
+	MOVD k+16(FP), R2
+	MOVD lo+24(FP), R3
+	MOVD hi+32(FP), R4
+	VMOVI $0, V0.B16
+	SUB R3, R4
+	ADD R3, R0, R0
+
+field:
+	// A field a turn.
+	SUBS $1, R2
+	BLT done
+	MOVD.P 16(R1), R6
+	MOVD (R1), R9
+	MOVBU 8(R1), R8
+	MOVBU 11(R1), R7
+	MOVBU 12(R1), R10
+	ADD $16, R1
+	// The highest bit of the field, if it has a sign.
+	NEG R10, R10
+	AND R9, R10, R10
+	LSR $1, R9, R5
+	BIC R5, R10, R10
+	// Mask and sign move with the words.
+	ROR R8, R9, R9
+	ROR R8, R10, R10
+	NEG R8, R8
+	MOVD R0, R11
+	MOVD R4, R12
+	TBNZ $1, R7, column_2
+	TBNZ $0, R7, column_1
+	// Elements of 8 bits.
+	ADD R3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.B16
+	MOVD R10, R5
+	VDUP R5, V3.B16
+	CMP $16, R12
+	BLT short_8
+	ADD R12, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12, R6, R13
+	// The turns of 16 lanes before the last lane.
+	SUB $1, R12
+	LSR $4, R12
+	SUBS $4, R12
+	BLT rest_8
+	MOVD R10, R14
+	CBNZ R14, signed_8
+	PCALIGN $32
+
+unsigned_8:
+	// 64 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V6.B16, V6.B16
+	FSTPQ (F5, F6), (R6)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_8
+	B rest_8
+
+signed_8:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $7, R14
+	SUB $7, R14
+	VDUP R14, V5.B16
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_8
+	PCALIGN $32
+
+lowest_8:
+	// 64 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x4e2544e7 // sshl v7.16b, v7.16b, v5.16b
+	WORD $0x4e254508 // sshl v8.16b, v8.16b, v5.16b
+	FSTPQ (F7, F8), (R6)
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x4e254529 // sshl v9.16b, v9.16b, v5.16b
+	WORD $0x4e25454a // sshl v10.16b, v10.16b, v5.16b
+	FSTPQ (F9, F10), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_8
+	B rest_8
+
+moved_8:
+	// Below the field are zeros.
+	WORD $0x6e20b847 // neg v7.16b, v2.16b
+	VORR V2.B16, V7.B16, V7.B16
+	PCALIGN $32
+
+many_8:
+	// 64 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x4e254508 // sshl v8.16b, v8.16b, v5.16b
+	WORD $0x4e254529 // sshl v9.16b, v9.16b, v5.16b
+	VAND V7.B16, V8.B16, V8.B16
+	VAND V7.B16, V9.B16, V9.B16
+	FSTPQ (F8, F9), (R6)
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x4e25454a // sshl v10.16b, v10.16b, v5.16b
+	WORD $0x4e25456b // sshl v11.16b, v11.16b, v5.16b
+	VAND V7.B16, V10.B16, V10.B16
+	VAND V7.B16, V11.B16, V11.B16
+	FSTPQ (F10, F11), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_8
+
+rest_8:
+	ADDS $4, R12
+	BEQ tail_8
+
+few_8:
+	// 16 lanes a turn.
+	FMOVQ (R11), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	FMOVQ F5, (R6)
+	ADD $16, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_8
+
+tail_8:
+	FMOVQ F4, -16(R13)
+	B field
+
+short_8:
+	// Fewer than 16 lanes.
+	CBZ R12, return_8
+	CMP $8, R12
+	BLT short4_8
+	FMOVD (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12, R11, R5
+	FMOVD -8(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVD F5, -8(R13)
+	FMOVD F4, (R6)
+	B field
+
+short4_8:
+	CMP $4, R12
+	BLT short2_8
+	FMOVS (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12, R11, R5
+	FMOVS -4(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVS F5, -4(R13)
+	FMOVS F4, (R6)
+	B field
+
+short2_8:
+	CMP $2, R12
+	BLT short1_8
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12, R11, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVS F5, R5
+	MOVH R5, -2(R13)
+	FMOVS F4, R5
+	MOVH R5, (R6)
+	B field
+
+short1_8:
+	MOVBU (R11), R5
+	FMOVS R5, F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	FMOVS F4, R5
+	MOVB R5, (R6)
+
+return_8:
+	B field
+
+column_1:
+	// Elements of 16 bits.
+	ADD R3<<1, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.H8
+	MOVD R10, R5
+	VDUP R5, V3.H8
+	CMP $8, R12
+	BLT short_16
+	ADD R12, R11, R5
+	FMOVD -8(R5), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12<<1, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $4, R12
+	BLT rest_16
+	MOVD R10, R14
+	CBNZ R14, signed_16
+	MOVD R9, R5
+	TST $0xff00, R5
+	BNE wide_16
+	VDUP R5, V5.B16
+	PCALIGN $32
+
+unsigned_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V5.B16, V6.B16, V6.B16
+	VAND V5.B16, V7.B16, V7.B16
+	VZIP2 V0.B16, V6.B16, V8.B16
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP2 V0.B16, V7.B16, V9.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	FSTPQ (F6, F8), (R6)
+	FSTPQ (F7, F9), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_16
+	B rest_16
+	PCALIGN $32
+
+wide_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	VZIP2 V0.B16, V6.B16, V8.B16
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP2 V0.B16, V7.B16, V9.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R6)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE wide_16
+	B rest_16
+
+signed_16:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $15, R14
+	SUB $15, R14
+	VDUP R14, V6.H8
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V7.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_16
+	PCALIGN $32
+
+lowest_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	VZIP2 V0.B16, V8.B16, V10.B16
+	VZIP1 V0.B16, V8.B16, V8.B16
+	VZIP2 V0.B16, V9.B16, V11.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x4e664508 // sshl v8.8h, v8.8h, v6.8h
+	WORD $0x4e66454a // sshl v10.8h, v10.8h, v6.8h
+	FSTPQ (F8, F10), (R6)
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4e664529 // sshl v9.8h, v9.8h, v6.8h
+	WORD $0x4e66456b // sshl v11.8h, v11.8h, v6.8h
+	FSTPQ (F9, F11), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_16
+	B rest_16
+
+moved_16:
+	// Below the field are zeros.
+	WORD $0x6e60b848 // neg v8.8h, v2.8h
+	VORR V2.B16, V8.B16, V8.B16
+	PCALIGN $32
+
+many_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F9, F10)
+	VZIP2 V0.B16, V9.B16, V11.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.B16, V10.B16, V12.B16
+	VZIP1 V0.B16, V10.B16, V10.B16
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4e664529 // sshl v9.8h, v9.8h, v6.8h
+	WORD $0x4e66456b // sshl v11.8h, v11.8h, v6.8h
+	VAND V8.B16, V9.B16, V9.B16
+	VAND V8.B16, V11.B16, V11.B16
+	FSTPQ (F9, F11), (R6)
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
+	WORD $0x4e66454a // sshl v10.8h, v10.8h, v6.8h
+	WORD $0x4e66458c // sshl v12.8h, v12.8h, v6.8h
+	VAND V8.B16, V10.B16, V10.B16
+	VAND V8.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_16
+
+rest_16:
+	ADDS $4, R12
+	BEQ tail_16
+
+few_16:
+	// 8 lanes a turn.
+	FMOVD (R11), F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	FMOVQ F5, (R6)
+	ADD $8, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_16
+
+tail_16:
+	FMOVQ F4, -16(R13)
+	B field
+
+short_16:
+	// Fewer than 8 lanes.
+	CBZ R12, return_16
+	CMP $4, R12
+	BLT short2_16
+	FMOVS (R11), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12, R11, R5
+	FMOVS -4(R5), F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R12<<1, R6, R13
+	FMOVD F5, -8(R13)
+	FMOVD F4, (R6)
+	B field
+
+short2_16:
+	CMP $2, R12
+	BLT short1_16
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12, R11, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R12<<1, R6, R13
+	FMOVS F5, -4(R13)
+	FMOVS F4, (R6)
+	B field
+
+short1_16:
+	MOVBU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	FMOVS F4, R5
+	MOVH R5, (R6)
+
+return_16:
+	B field
+
+column_2:
+	TBNZ $0, R7, column_3
+	// Elements of 32 bits.
+	ADD R3<<2, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.S4
+	MOVD R10, R5
+	VDUP R5, V3.S4
+	CMP $8, R12
+	BLT short_32
+	ADD R12, R11, R5
+	FMOVD -8(R5), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP2 V0.H8, V4.H8, V5.H8
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R12<<2, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $2, R12
+	BLT rest_32
+	MOVD R10, R14
+	CBNZ R14, signed_32
+	MOVD R9, R5
+	TST $0xffffff00, R5
+	BNE wide_32
+	VDUP R5, V6.B16
+	PCALIGN $32
+
+unsigned_32:
+	// 16 lanes a turn.
+	FMOVQ (R11), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V6.B16, V7.B16, V7.B16
+	VZIP2 V0.B16, V7.B16, V8.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.H8, V8.H8, V10.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	FSTPQ (F7, F9), (R6)
+	FSTPQ (F8, F10), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE unsigned_32
+	B rest_32
+	PCALIGN $32
+
+wide_32:
+	// 16 lanes a turn.
+	FMOVQ (R11), F7
+	VZIP2 V0.B16, V7.B16, V8.B16
+	VZIP1 V0.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.H8, V8.H8, V10.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R6)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	VAND V2.B16, V8.B16, V8.B16
+	VAND V2.B16, V10.B16, V10.B16
+	FSTPQ (F8, F10), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE wide_32
+	B rest_32
+
+signed_32:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $31, R14
+	SUB $31, R14
+	VDUP R14, V7.S4
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V8.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_32
+	PCALIGN $32
+
+lowest_32:
+	// 16 lanes a turn.
+	FMOVQ (R11), F9
+	VZIP2 V0.B16, V9.B16, V10.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x4ea74529 // sshl v9.4s, v9.4s, v7.4s
+	WORD $0x4ea7456b // sshl v11.4s, v11.4s, v7.4s
+	FSTPQ (F9, F11), (R6)
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ea7454a // sshl v10.4s, v10.4s, v7.4s
+	WORD $0x4ea7458c // sshl v12.4s, v12.4s, v7.4s
+	FSTPQ (F10, F12), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE lowest_32
+	B rest_32
+
+moved_32:
+	// Below the field are zeros.
+	WORD $0x6ea0b849 // neg v9.4s, v2.4s
+	VORR V2.B16, V9.B16, V9.B16
+	PCALIGN $32
+
+many_32:
+	// 16 lanes a turn.
+	FMOVQ (R11), F10
+	VZIP2 V0.B16, V10.B16, V11.B16
+	VZIP1 V0.B16, V10.B16, V10.B16
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.H8, V11.H8, V13.H8
+	VZIP1 V0.H8, V11.H8, V11.H8
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ea7454a // sshl v10.4s, v10.4s, v7.4s
+	WORD $0x4ea7458c // sshl v12.4s, v12.4s, v7.4s
+	VAND V9.B16, V10.B16, V10.B16
+	VAND V9.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), (R6)
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x6ee845ad // ushl v13.2d, v13.2d, v8.2d
+	WORD $0x4ea7456b // sshl v11.4s, v11.4s, v7.4s
+	WORD $0x4ea745ad // sshl v13.4s, v13.4s, v7.4s
+	VAND V9.B16, V11.B16, V11.B16
+	VAND V9.B16, V13.B16, V13.B16
+	FSTPQ (F11, F13), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE many_32
+
+rest_32:
+	ADDS $2, R12
+	BEQ tail_32
+
+few_32:
+	// 8 lanes a turn.
+	FMOVD (R11), F6
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP2 V0.H8, V6.H8, V7.H8
+	VZIP1 V0.H8, V6.H8, V6.H8
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.S4, V6.S4, V6.S4
+	VSUB V3.S4, V7.S4, V7.S4
+	FSTPQ (F6, F7), (R6)
+	ADD $8, R11
+	ADD $32, R6
+	SUBS $1, R12
+	BNE few_32
+
+tail_32:
+	FSTPQ (F4, F5), -32(R13)
+	B field
+
+short_32:
+	// Fewer than 8 lanes.
+	CBZ R12, return_32
+	CMP $4, R12
+	BLT short2_32
+	FMOVS (R11), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R12, R11, R5
+	FMOVS -4(R5), F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R12<<2, R6, R13
+	FMOVQ F5, -16(R13)
+	FMOVQ F4, (R6)
+	B field
+
+short2_32:
+	CMP $2, R12
+	BLT short1_32
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R12, R11, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R12<<2, R6, R13
+	FMOVD F5, -8(R13)
+	FMOVD F4, (R6)
+	B field
+
+short1_32:
+	MOVBU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	FMOVS F4, (R6)
+
+return_32:
+	B field
+
+column_3:
+	// Elements of 64 bits.
+	ADD R3<<3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.D2
+	MOVD R10, R5
+	VDUP R5, V3.D2
+	CMP $8, R12
+	BLT short_64
+	ADD R12, R11, R5
+	FMOVD -8(R5), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP2 V0.H8, V4.H8, V5.H8
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP2 V0.S4, V4.S4, V6.S4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	VZIP2 V0.S4, V5.S4, V7.S4
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	VSUB V3.D2, V6.D2, V6.D2
+	VSUB V3.D2, V5.D2, V5.D2
+	VSUB V3.D2, V7.D2, V7.D2
+	ADD R12<<3, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $2, R12
+	BLT rest_64
+	MOVD R10, R14
+	CBNZ R14, signed_64
+	MOVD R9, R5
+	TST $0xffffffffffffff00, R5
+	BNE wide_64
+	VDUP R5, V8.B16
+	PCALIGN $32
+
+unsigned_64:
+	// 16 lanes a turn.
+	FMOVQ (R11), F9
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V8.B16, V9.B16, V9.B16
+	VZIP2 V0.B16, V9.B16, V10.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V9.S4, V13.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V11.S4, V14.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	VZIP2 V0.S4, V10.S4, V15.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V12.S4, V16.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	FSTPQ (F9, F13), (R6)
+	FSTPQ (F11, F14), 32(R6)
+	FSTPQ (F10, F15), 64(R6)
+	FSTPQ (F12, F16), 96(R6)
+	ADD $16, R11
+	ADD $128, R6
+	SUBS $2, R12
+	BGE unsigned_64
+	B rest_64
+	PCALIGN $32
+
+wide_64:
+	// 16 lanes a turn.
+	FMOVQ (R11), F9
+	VZIP2 V0.B16, V9.B16, V10.B16
+	VZIP1 V0.B16, V9.B16, V9.B16
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V9.S4, V13.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V11.S4, V14.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	VZIP2 V0.S4, V10.S4, V15.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V12.S4, V16.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	WORD $0x6ee145ad // ushl v13.2d, v13.2d, v1.2d
+	VAND V2.B16, V9.B16, V9.B16
+	VAND V2.B16, V13.B16, V13.B16
+	FSTPQ (F9, F13), (R6)
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	WORD $0x6ee145ce // ushl v14.2d, v14.2d, v1.2d
+	VAND V2.B16, V11.B16, V11.B16
+	VAND V2.B16, V14.B16, V14.B16
+	FSTPQ (F11, F14), 32(R6)
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	WORD $0x6ee145ef // ushl v15.2d, v15.2d, v1.2d
+	VAND V2.B16, V10.B16, V10.B16
+	VAND V2.B16, V15.B16, V15.B16
+	FSTPQ (F10, F15), 64(R6)
+	WORD $0x6ee1458c // ushl v12.2d, v12.2d, v1.2d
+	WORD $0x6ee14610 // ushl v16.2d, v16.2d, v1.2d
+	VAND V2.B16, V12.B16, V12.B16
+	VAND V2.B16, V16.B16, V16.B16
+	FSTPQ (F12, F16), 96(R6)
+	ADD $16, R11
+	ADD $128, R6
+	SUBS $2, R12
+	BGE wide_64
+	B rest_64
+
+signed_64:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $63, R14
+	SUB $63, R14
+	VDUP R14, V9.D2
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V10.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_64
+	PCALIGN $32
+
+lowest_64:
+	// 16 lanes a turn.
+	FMOVQ (R11), F11
+	VZIP2 V0.B16, V11.B16, V12.B16
+	VZIP1 V0.B16, V11.B16, V11.B16
+	VZIP2 V0.H8, V11.H8, V13.H8
+	VZIP1 V0.H8, V11.H8, V11.H8
+	VZIP2 V0.H8, V12.H8, V14.H8
+	VZIP1 V0.H8, V12.H8, V12.H8
+	VZIP2 V0.S4, V11.S4, V15.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	VZIP2 V0.S4, V13.S4, V16.S4
+	VZIP1 V0.S4, V13.S4, V13.S4
+	VZIP2 V0.S4, V12.S4, V17.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	VZIP2 V0.S4, V14.S4, V18.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
+	WORD $0x6eea456b // ushl v11.2d, v11.2d, v10.2d
+	WORD $0x6eea45ef // ushl v15.2d, v15.2d, v10.2d
+	WORD $0x4ee9456b // sshl v11.2d, v11.2d, v9.2d
+	WORD $0x4ee945ef // sshl v15.2d, v15.2d, v9.2d
+	FSTPQ (F11, F15), (R6)
+	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
+	WORD $0x6eea4610 // ushl v16.2d, v16.2d, v10.2d
+	WORD $0x4ee945ad // sshl v13.2d, v13.2d, v9.2d
+	WORD $0x4ee94610 // sshl v16.2d, v16.2d, v9.2d
+	FSTPQ (F13, F16), 32(R6)
+	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
+	WORD $0x6eea4631 // ushl v17.2d, v17.2d, v10.2d
+	WORD $0x4ee9458c // sshl v12.2d, v12.2d, v9.2d
+	WORD $0x4ee94631 // sshl v17.2d, v17.2d, v9.2d
+	FSTPQ (F12, F17), 64(R6)
+	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
+	WORD $0x6eea4652 // ushl v18.2d, v18.2d, v10.2d
+	WORD $0x4ee945ce // sshl v14.2d, v14.2d, v9.2d
+	WORD $0x4ee94652 // sshl v18.2d, v18.2d, v9.2d
+	FSTPQ (F14, F18), 96(R6)
+	ADD $16, R11
+	ADD $128, R6
+	SUBS $2, R12
+	BGE lowest_64
+	B rest_64
+
+moved_64:
+	// Below the field are zeros.
+	WORD $0x6ee0b84b // neg v11.2d, v2.2d
+	VORR V2.B16, V11.B16, V11.B16
+	PCALIGN $32
+
+many_64:
+	// 16 lanes a turn.
+	FMOVQ (R11), F12
+	VZIP2 V0.B16, V12.B16, V13.B16
+	VZIP1 V0.B16, V12.B16, V12.B16
+	VZIP2 V0.H8, V12.H8, V14.H8
+	VZIP1 V0.H8, V12.H8, V12.H8
+	VZIP2 V0.H8, V13.H8, V15.H8
+	VZIP1 V0.H8, V13.H8, V13.H8
+	VZIP2 V0.S4, V12.S4, V16.S4
+	VZIP1 V0.S4, V12.S4, V12.S4
+	VZIP2 V0.S4, V14.S4, V17.S4
+	VZIP1 V0.S4, V14.S4, V14.S4
+	VZIP2 V0.S4, V13.S4, V18.S4
+	VZIP1 V0.S4, V13.S4, V13.S4
+	VZIP2 V0.S4, V15.S4, V19.S4
+	VZIP1 V0.S4, V15.S4, V15.S4
+	WORD $0x6eea458c // ushl v12.2d, v12.2d, v10.2d
+	WORD $0x6eea4610 // ushl v16.2d, v16.2d, v10.2d
+	WORD $0x4ee9458c // sshl v12.2d, v12.2d, v9.2d
+	WORD $0x4ee94610 // sshl v16.2d, v16.2d, v9.2d
+	VAND V11.B16, V12.B16, V12.B16
+	VAND V11.B16, V16.B16, V16.B16
+	FSTPQ (F12, F16), (R6)
+	WORD $0x6eea45ce // ushl v14.2d, v14.2d, v10.2d
+	WORD $0x6eea4631 // ushl v17.2d, v17.2d, v10.2d
+	WORD $0x4ee945ce // sshl v14.2d, v14.2d, v9.2d
+	WORD $0x4ee94631 // sshl v17.2d, v17.2d, v9.2d
+	VAND V11.B16, V14.B16, V14.B16
+	VAND V11.B16, V17.B16, V17.B16
+	FSTPQ (F14, F17), 32(R6)
+	WORD $0x6eea45ad // ushl v13.2d, v13.2d, v10.2d
+	WORD $0x6eea4652 // ushl v18.2d, v18.2d, v10.2d
+	WORD $0x4ee945ad // sshl v13.2d, v13.2d, v9.2d
+	WORD $0x4ee94652 // sshl v18.2d, v18.2d, v9.2d
+	VAND V11.B16, V13.B16, V13.B16
+	VAND V11.B16, V18.B16, V18.B16
+	FSTPQ (F13, F18), 64(R6)
+	WORD $0x6eea45ef // ushl v15.2d, v15.2d, v10.2d
+	WORD $0x6eea4673 // ushl v19.2d, v19.2d, v10.2d
+	WORD $0x4ee945ef // sshl v15.2d, v15.2d, v9.2d
+	WORD $0x4ee94673 // sshl v19.2d, v19.2d, v9.2d
+	VAND V11.B16, V15.B16, V15.B16
+	VAND V11.B16, V19.B16, V19.B16
+	FSTPQ (F15, F19), 96(R6)
+	ADD $16, R11
+	ADD $128, R6
+	SUBS $2, R12
+	BGE many_64
+
+rest_64:
+	ADDS $2, R12
+	BEQ tail_64
+
+few_64:
+	// 8 lanes a turn.
+	FMOVD (R11), F8
+	VZIP1 V0.B16, V8.B16, V8.B16
+	VZIP2 V0.H8, V8.H8, V9.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	VAND V2.B16, V8.B16, V8.B16
+	VAND V2.B16, V10.B16, V10.B16
+	VEOR V3.B16, V8.B16, V8.B16
+	VEOR V3.B16, V10.B16, V10.B16
+	VSUB V3.D2, V8.D2, V8.D2
+	VSUB V3.D2, V10.D2, V10.D2
+	FSTPQ (F8, F10), (R6)
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	WORD $0x6ee1456b // ushl v11.2d, v11.2d, v1.2d
+	VAND V2.B16, V9.B16, V9.B16
+	VAND V2.B16, V11.B16, V11.B16
+	VEOR V3.B16, V9.B16, V9.B16
+	VEOR V3.B16, V11.B16, V11.B16
+	VSUB V3.D2, V9.D2, V9.D2
+	VSUB V3.D2, V11.D2, V11.D2
+	FSTPQ (F9, F11), 32(R6)
+	ADD $8, R11
+	ADD $64, R6
+	SUBS $1, R12
+	BNE few_64
+
+tail_64:
+	FSTPQ (F4, F6), -64(R13)
+	FSTPQ (F5, F7), -32(R13)
+	B field
+
+short_64:
+	// Fewer than 8 lanes.
+	CBZ R12, return_64
+	CMP $4, R12
+	BLT short2_64
+	FMOVS (R11), F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP2 V0.S4, V4.S4, V5.S4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R12, R11, R5
+	FMOVS -4(R5), F6
+	VZIP1 V0.B16, V6.B16, V6.B16
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.S4, V6.S4, V7.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.D2, V6.D2, V6.D2
+	VSUB V3.D2, V7.D2, V7.D2
+	ADD R12<<3, R6, R13
+	FSTPQ (F6, F7), -32(R13)
+	FSTPQ (F4, F5), (R6)
+	B field
+
+short2_64:
+	CMP $2, R12
+	BLT short1_64
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	ADD R12, R11, R5
+	MOVHU -2(R5), R5
+	FMOVS R5, F5
+	VZIP1 V0.B16, V5.B16, V5.B16
+	VZIP1 V0.H8, V5.H8, V5.H8
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R12<<3, R6, R13
+	FMOVQ F5, -16(R13)
+	FMOVQ F4, (R6)
+	B field
+
+short1_64:
+	MOVBU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.B16, V4.B16, V4.B16
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	FMOVD F4, (R6)
+
+return_64:
+	B field
+
+done:
+	RET
+
+// func unpack16NEON(src, fields unsafe.Pointer, k, lo, hi int)
+TEXT ·unpack16NEON(SB), NOSPLIT, $0-40
+	MOVD src+0(FP), R0
+	MOVD fields+8(FP), R1
+	MOVD k+16(FP), R2
+	MOVD lo+24(FP), R3
+	MOVD hi+32(FP), R4
+	VMOVI $0, V0.B16
+	SUB R3, R4
+	ADD R3<<1, R0, R0
+
+field:
+	// A field a turn.
+	SUBS $1, R2
+	BLT done
+	MOVD.P 16(R1), R6
+	MOVD (R1), R9
+	MOVBU 8(R1), R8
+	MOVBU 11(R1), R7
+	MOVBU 12(R1), R10
+	ADD $16, R1
+	// The highest bit of the field, if it has a sign.
+	NEG R10, R10
+	AND R9, R10, R10
+	LSR $1, R9, R5
+	BIC R5, R10, R10
+	// Mask and sign move with the words.
+	ROR R8, R9, R9
+	ROR R8, R10, R10
+	NEG R8, R8
+	MOVD R0, R11
+	MOVD R4, R12
+	TBNZ $1, R7, column_2
+	TBNZ $0, R7, column_1
+	// Elements of 8 bits.
+	ADD R3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.B16
+	MOVD R10, R5
+	VDUP R5, V3.B16
+	CMP $8, R12
+	BLT short_8
+	ADD R12<<1, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $4, R12
+	BLT rest_8
+	MOVD R10, R14
+	CBNZ R14, signed_8
+	PCALIGN $32
+
+unsigned_8:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VUZP1 V6.B16, V5.B16, V5.B16
+	VUZP1 V8.B16, V7.B16, V7.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V7.B16, V7.B16
+	FSTPQ (F5, F7), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE unsigned_8
+	B rest_8
+
+signed_8:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $7, R14
+	SUB $7, R14
+	VDUP R14, V5.B16
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_8
+	PCALIGN $32
+
+lowest_8:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	VUZP1 V8.B16, V7.B16, V7.B16
+	VUZP1 V10.B16, V9.B16, V9.B16
+	WORD $0x4e2544e7 // sshl v7.16b, v7.16b, v5.16b
+	WORD $0x4e254529 // sshl v9.16b, v9.16b, v5.16b
+	FSTPQ (F7, F9), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE lowest_8
+	B rest_8
+
+moved_8:
+	// Below the field are zeros.
+	WORD $0x6e20b847 // neg v7.16b, v2.16b
+	VORR V2.B16, V7.B16, V7.B16
+	PCALIGN $32
+
+many_8:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	VUZP1 V9.B16, V8.B16, V8.B16
+	VUZP1 V11.B16, V10.B16, V10.B16
+	WORD $0x4e254508 // sshl v8.16b, v8.16b, v5.16b
+	WORD $0x4e25454a // sshl v10.16b, v10.16b, v5.16b
+	VAND V7.B16, V8.B16, V8.B16
+	VAND V7.B16, V10.B16, V10.B16
+	FSTPQ (F8, F10), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE many_8
+
+rest_8:
+	ADDS $4, R12
+	BEQ tail_8
+
+few_8:
+	// 8 lanes a turn.
+	FMOVQ (R11), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	FMOVD F5, (R6)
+	ADD $16, R11
+	ADD $8, R6
+	SUBS $1, R12
+	BNE few_8
+
+tail_8:
+	FMOVD F4, -8(R13)
+	B field
+
+short_8:
+	// Fewer than 8 lanes.
+	CBZ R12, return_8
+	CMP $4, R12
+	BLT short2_8
+	FMOVD (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12<<1, R11, R5
+	FMOVD -8(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVS F5, -4(R13)
+	FMOVS F4, (R6)
+	B field
+
+short2_8:
+	CMP $2, R12
+	BLT short1_8
+	FMOVS (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12<<1, R11, R5
+	FMOVS -4(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVS F5, R5
+	MOVH R5, -2(R13)
+	FMOVS F4, R5
+	MOVH R5, (R6)
+	B field
+
+short1_8:
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	FMOVS F4, R5
+	MOVB R5, (R6)
+
+return_8:
+	B field
+
+column_1:
+	// Elements of 16 bits.
+	ADD R3<<1, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.H8
+	MOVD R10, R5
+	VDUP R5, V3.H8
+	CMP $8, R12
+	BLT short_16
+	ADD R12<<1, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12<<1, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $4, R12
+	BLT rest_16
+	MOVD R10, R14
+	CBNZ R14, signed_16
+	PCALIGN $32
+
+unsigned_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V6.B16, V6.B16
+	FSTPQ (F5, F6), (R6)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_16
+	B rest_16
+
+signed_16:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $15, R14
+	SUB $15, R14
+	VDUP R14, V5.H8
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_16
+	PCALIGN $32
+
+lowest_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x4e6544e7 // sshl v7.8h, v7.8h, v5.8h
+	WORD $0x4e654508 // sshl v8.8h, v8.8h, v5.8h
+	FSTPQ (F7, F8), (R6)
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x4e654529 // sshl v9.8h, v9.8h, v5.8h
+	WORD $0x4e65454a // sshl v10.8h, v10.8h, v5.8h
+	FSTPQ (F9, F10), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_16
+	B rest_16
+
+moved_16:
+	// Below the field are zeros.
+	WORD $0x6e60b847 // neg v7.8h, v2.8h
+	VORR V2.B16, V7.B16, V7.B16
+	PCALIGN $32
+
+many_16:
+	// 32 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x4e654508 // sshl v8.8h, v8.8h, v5.8h
+	WORD $0x4e654529 // sshl v9.8h, v9.8h, v5.8h
+	VAND V7.B16, V8.B16, V8.B16
+	VAND V7.B16, V9.B16, V9.B16
+	FSTPQ (F8, F9), (R6)
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x4e65454a // sshl v10.8h, v10.8h, v5.8h
+	WORD $0x4e65456b // sshl v11.8h, v11.8h, v5.8h
+	VAND V7.B16, V10.B16, V10.B16
+	VAND V7.B16, V11.B16, V11.B16
+	FSTPQ (F10, F11), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_16
+
+rest_16:
+	ADDS $4, R12
+	BEQ tail_16
+
+few_16:
+	// 8 lanes a turn.
+	FMOVQ (R11), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	FMOVQ F5, (R6)
+	ADD $16, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_16
+
+tail_16:
+	FMOVQ F4, -16(R13)
+	B field
+
+short_16:
+	// Fewer than 8 lanes.
+	CBZ R12, return_16
+	CMP $4, R12
+	BLT short2_16
+	FMOVD (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12<<1, R11, R5
+	FMOVD -8(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R12<<1, R6, R13
+	FMOVD F5, -8(R13)
+	FMOVD F4, (R6)
+	B field
+
+short2_16:
+	CMP $2, R12
+	BLT short1_16
+	FMOVS (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12<<1, R11, R5
+	FMOVS -4(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R12<<1, R6, R13
+	FMOVS F5, -4(R13)
+	FMOVS F4, (R6)
+	B field
+
+short1_16:
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	FMOVS F4, R5
+	MOVH R5, (R6)
+
+return_16:
+	B field
+
+column_2:
+	TBNZ $0, R7, column_3
+	// Elements of 32 bits.
+	ADD R3<<2, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.S4
+	MOVD R10, R5
+	VDUP R5, V3.S4
+	CMP $4, R12
+	BLT short_32
+	ADD R12<<1, R11, R5
+	FMOVD -8(R5), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R12<<2, R6, R13
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R12
+	LSR $2, R12
+	SUBS $4, R12
+	BLT rest_32
+	MOVD R10, R14
+	CBNZ R14, signed_32
+	MOVD R9, R5
+	TST $0xffff0000, R5
+	BNE wide_32
+	VDUP R5, V5.H8
+	PCALIGN $32
+
+unsigned_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V5.B16, V6.B16, V6.B16
+	VAND V5.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V6.H8, V8.H8
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	FSTPQ (F6, F8), (R6)
+	FSTPQ (F7, F9), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_32
+	B rest_32
+	PCALIGN $32
+
+wide_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	VZIP2 V0.H8, V6.H8, V8.H8
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.H8, V7.H8, V9.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R6)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE wide_32
+	B rest_32
+
+signed_32:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $31, R14
+	SUB $31, R14
+	VDUP R14, V6.S4
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V7.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_32
+	PCALIGN $32
+
+lowest_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	VZIP2 V0.H8, V8.H8, V10.H8
+	VZIP1 V0.H8, V8.H8, V8.H8
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x4ea64508 // sshl v8.4s, v8.4s, v6.4s
+	WORD $0x4ea6454a // sshl v10.4s, v10.4s, v6.4s
+	FSTPQ (F8, F10), (R6)
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ea64529 // sshl v9.4s, v9.4s, v6.4s
+	WORD $0x4ea6456b // sshl v11.4s, v11.4s, v6.4s
+	FSTPQ (F9, F11), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_32
+	B rest_32
+
+moved_32:
+	// Below the field are zeros.
+	WORD $0x6ea0b848 // neg v8.4s, v2.4s
+	VORR V2.B16, V8.B16, V8.B16
+	PCALIGN $32
+
+many_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F9, F10)
+	VZIP2 V0.H8, V9.H8, V11.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.H8, V10.H8, V12.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ea64529 // sshl v9.4s, v9.4s, v6.4s
+	WORD $0x4ea6456b // sshl v11.4s, v11.4s, v6.4s
+	VAND V8.B16, V9.B16, V9.B16
+	VAND V8.B16, V11.B16, V11.B16
+	FSTPQ (F9, F11), (R6)
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
+	WORD $0x4ea6454a // sshl v10.4s, v10.4s, v6.4s
+	WORD $0x4ea6458c // sshl v12.4s, v12.4s, v6.4s
+	VAND V8.B16, V10.B16, V10.B16
+	VAND V8.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_32
+
+rest_32:
+	ADDS $4, R12
+	BEQ tail_32
+
+few_32:
+	// 4 lanes a turn.
+	FMOVD (R11), F5
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	FMOVQ F5, (R6)
+	ADD $8, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_32
+
+tail_32:
+	FMOVQ F4, -16(R13)
+	B field
+
+short_32:
+	// Fewer than 4 lanes.
+	CBZ R12, return_32
+	CMP $2, R12
+	BLT short1_32
+	FMOVS (R11), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R12<<1, R11, R5
+	FMOVS -4(R5), F5
+	VZIP1 V0.H8, V5.H8, V5.H8
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R12<<2, R6, R13
+	FMOVD F5, -8(R13)
+	FMOVD F4, (R6)
+	B field
+
+short1_32:
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	FMOVS F4, (R6)
+
+return_32:
+	B field
+
+column_3:
+	// Elements of 64 bits.
+	ADD R3<<3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.D2
+	MOVD R10, R5
+	VDUP R5, V3.D2
+	CMP $4, R12
+	BLT short_64
+	ADD R12<<1, R11, R5
+	FMOVD -8(R5), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP2 V0.S4, V4.S4, V5.S4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R12<<3, R6, R13
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R12
+	LSR $2, R12
+	SUBS $2, R12
+	BLT rest_64
+	MOVD R10, R14
+	CBNZ R14, signed_64
+	MOVD R9, R5
+	TST $0xffffffffffff0000, R5
+	BNE wide_64
+	VDUP R5, V6.H8
+	PCALIGN $32
+
+unsigned_64:
+	// 8 lanes a turn.
+	FMOVQ (R11), F7
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V6.B16, V7.B16, V7.B16
+	VZIP2 V0.H8, V7.H8, V8.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	FSTPQ (F7, F9), (R6)
+	FSTPQ (F8, F10), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE unsigned_64
+	B rest_64
+	PCALIGN $32
+
+wide_64:
+	// 8 lanes a turn.
+	FMOVQ (R11), F7
+	VZIP2 V0.H8, V7.H8, V8.H8
+	VZIP1 V0.H8, V7.H8, V7.H8
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R6)
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	WORD $0x6ee1454a // ushl v10.2d, v10.2d, v1.2d
+	VAND V2.B16, V8.B16, V8.B16
+	VAND V2.B16, V10.B16, V10.B16
+	FSTPQ (F8, F10), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE wide_64
+	B rest_64
+
+signed_64:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $63, R14
+	SUB $63, R14
+	VDUP R14, V7.D2
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V8.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_64
+	PCALIGN $32
+
+lowest_64:
+	// 8 lanes a turn.
+	FMOVQ (R11), F9
+	VZIP2 V0.H8, V9.H8, V10.H8
+	VZIP1 V0.H8, V9.H8, V9.H8
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	WORD $0x6ee84529 // ushl v9.2d, v9.2d, v8.2d
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x4ee74529 // sshl v9.2d, v9.2d, v7.2d
+	WORD $0x4ee7456b // sshl v11.2d, v11.2d, v7.2d
+	FSTPQ (F9, F11), (R6)
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ee7454a // sshl v10.2d, v10.2d, v7.2d
+	WORD $0x4ee7458c // sshl v12.2d, v12.2d, v7.2d
+	FSTPQ (F10, F12), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE lowest_64
+	B rest_64
+
+moved_64:
+	// Below the field are zeros.
+	WORD $0x6ee0b849 // neg v9.2d, v2.2d
+	VORR V2.B16, V9.B16, V9.B16
+	PCALIGN $32
+
+many_64:
+	// 8 lanes a turn.
+	FMOVQ (R11), F10
+	VZIP2 V0.H8, V10.H8, V11.H8
+	VZIP1 V0.H8, V10.H8, V10.H8
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	VZIP2 V0.S4, V11.S4, V13.S4
+	VZIP1 V0.S4, V11.S4, V11.S4
+	WORD $0x6ee8454a // ushl v10.2d, v10.2d, v8.2d
+	WORD $0x6ee8458c // ushl v12.2d, v12.2d, v8.2d
+	WORD $0x4ee7454a // sshl v10.2d, v10.2d, v7.2d
+	WORD $0x4ee7458c // sshl v12.2d, v12.2d, v7.2d
+	VAND V9.B16, V10.B16, V10.B16
+	VAND V9.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), (R6)
+	WORD $0x6ee8456b // ushl v11.2d, v11.2d, v8.2d
+	WORD $0x6ee845ad // ushl v13.2d, v13.2d, v8.2d
+	WORD $0x4ee7456b // sshl v11.2d, v11.2d, v7.2d
+	WORD $0x4ee745ad // sshl v13.2d, v13.2d, v7.2d
+	VAND V9.B16, V11.B16, V11.B16
+	VAND V9.B16, V13.B16, V13.B16
+	FSTPQ (F11, F13), 32(R6)
+	ADD $16, R11
+	ADD $64, R6
+	SUBS $2, R12
+	BGE many_64
+
+rest_64:
+	ADDS $2, R12
+	BEQ tail_64
+
+few_64:
+	// 4 lanes a turn.
+	FMOVD (R11), F6
+	VZIP1 V0.H8, V6.H8, V6.H8
+	VZIP2 V0.S4, V6.S4, V7.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VEOR V3.B16, V6.B16, V6.B16
+	VEOR V3.B16, V7.B16, V7.B16
+	VSUB V3.D2, V6.D2, V6.D2
+	VSUB V3.D2, V7.D2, V7.D2
+	FSTPQ (F6, F7), (R6)
+	ADD $8, R11
+	ADD $32, R6
+	SUBS $1, R12
+	BNE few_64
+
+tail_64:
+	FSTPQ (F4, F5), -32(R13)
+	B field
+
+short_64:
+	// Fewer than 4 lanes.
+	CBZ R12, return_64
+	CMP $2, R12
+	BLT short1_64
+	FMOVS (R11), F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	ADD R12<<1, R11, R5
+	FMOVS -4(R5), F5
+	VZIP1 V0.H8, V5.H8, V5.H8
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V5.D2, V5.D2
+	ADD R12<<3, R6, R13
+	FMOVQ F5, -16(R13)
+	FMOVQ F4, (R6)
+	B field
+
+short1_64:
+	MOVHU (R11), R5
+	FMOVS R5, F4
+	VZIP1 V0.H8, V4.H8, V4.H8
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	FMOVD F4, (R6)
+
+return_64:
+	B field
+
+done:
+	RET
+
+// func unpack32NEON(src, fields unsafe.Pointer, k, lo, hi int)
+TEXT ·unpack32NEON(SB), NOSPLIT, $0-40
+	MOVD src+0(FP), R0
+	MOVD fields+8(FP), R1
+	MOVD k+16(FP), R2
+	MOVD lo+24(FP), R3
+	MOVD hi+32(FP), R4
+	VMOVI $0, V0.B16
+	SUB R3, R4
+	ADD R3<<2, R0, R0
+
+field:
+	// A field a turn.
+	SUBS $1, R2
+	BLT done
+	MOVD.P 16(R1), R6
+	MOVD (R1), R9
+	MOVBU 8(R1), R8
+	MOVBU 11(R1), R7
+	MOVBU 12(R1), R10
+	ADD $16, R1
+	// The highest bit of the field, if it has a sign.
+	NEG R10, R10
+	AND R9, R10, R10
+	LSR $1, R9, R5
+	BIC R5, R10, R10
+	// Mask and sign move with the words.
+	ROR R8, R9, R9
+	ROR R8, R10, R10
+	NEG R8, R8
+	MOVD R0, R11
+	MOVD R4, R12
+	TBNZ $1, R7, column_2
+	TBNZ $0, R7, column_1
+	// Elements of 8 bits.
+	ADD R3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.B16
+	MOVD R10, R5
+	VDUP R5, V3.B16
+	CMP $8, R12
+	BLT short_8
+	ADD R12<<2, R11, R5
+	FLDPQ -32(R5), (F4, F5)
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $2, R12
+	BLT rest_8
+	MOVD R10, R14
+	CBNZ R14, signed_8
+	PCALIGN $32
+
+unsigned_8:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V7.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	FMOVQ F5, (R6)
+	ADD $64, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE unsigned_8
+	B rest_8
+
+signed_8:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $7, R14
+	SUB $7, R14
+	VDUP R14, V5.B16
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_8
+	PCALIGN $32
+
+lowest_8:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	VUZP1 V9.B16, V7.B16, V7.B16
+	WORD $0x4e2544e7 // sshl v7.16b, v7.16b, v5.16b
+	FMOVQ F7, (R6)
+	ADD $64, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE lowest_8
+	B rest_8
+
+moved_8:
+	// Below the field are zeros.
+	WORD $0x6e20b847 // neg v7.16b, v2.16b
+	VORR V2.B16, V7.B16, V7.B16
+	PCALIGN $32
+
+many_8:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V8.B16, V8.B16
+	WORD $0x4e254508 // sshl v8.16b, v8.16b, v5.16b
+	VAND V7.B16, V8.B16, V8.B16
+	FMOVQ F8, (R6)
+	ADD $64, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE many_8
+
+rest_8:
+	ADDS $2, R12
+	BEQ tail_8
+
+few_8:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	FMOVD F5, (R6)
+	ADD $32, R11
+	ADD $8, R6
+	SUBS $1, R12
+	BNE few_8
+
+tail_8:
+	FMOVD F4, -8(R13)
+	B field
+
+short_8:
+	// Fewer than 8 lanes.
+	CBZ R12, return_8
+	CMP $4, R12
+	BLT short2_8
+	FMOVQ (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12<<2, R11, R5
+	FMOVQ -16(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVS F5, -4(R13)
+	FMOVS F4, (R6)
+	B field
+
+short2_8:
+	CMP $2, R12
+	BLT short1_8
+	FMOVD (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	ADD R12<<2, R11, R5
+	FMOVD -8(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.B16, V5.B16, V5.B16
+	ADD R12, R6, R13
+	FMOVS F5, R5
+	MOVH R5, -2(R13)
+	FMOVS F4, R5
+	MOVH R5, (R6)
+	B field
+
+short1_8:
+	FMOVS (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.B16, V4.B16, V4.B16
+	FMOVS F4, R5
+	MOVB R5, (R6)
+
+return_8:
+	B field
+
+column_1:
+	// Elements of 16 bits.
+	ADD R3<<1, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.H8
+	MOVD R10, R5
+	VDUP R5, V3.H8
+	CMP $4, R12
+	BLT short_16
+	ADD R12<<2, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12<<1, R6, R13
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R12
+	LSR $2, R12
+	SUBS $4, R12
+	BLT rest_16
+	MOVD R10, R14
+	CBNZ R14, signed_16
+	PCALIGN $32
+
+unsigned_16:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VUZP1 V6.H8, V5.H8, V5.H8
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V7.B16, V7.B16
+	FSTPQ (F5, F7), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE unsigned_16
+	B rest_16
+
+signed_16:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $15, R14
+	SUB $15, R14
+	VDUP R14, V5.H8
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_16
+	PCALIGN $32
+
+lowest_16:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	VUZP1 V8.H8, V7.H8, V7.H8
+	VUZP1 V10.H8, V9.H8, V9.H8
+	WORD $0x4e6544e7 // sshl v7.8h, v7.8h, v5.8h
+	WORD $0x4e654529 // sshl v9.8h, v9.8h, v5.8h
+	FSTPQ (F7, F9), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE lowest_16
+	B rest_16
+
+moved_16:
+	// Below the field are zeros.
+	WORD $0x6e60b847 // neg v7.8h, v2.8h
+	VORR V2.B16, V7.B16, V7.B16
+	PCALIGN $32
+
+many_16:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	VUZP1 V9.H8, V8.H8, V8.H8
+	VUZP1 V11.H8, V10.H8, V10.H8
+	WORD $0x4e654508 // sshl v8.8h, v8.8h, v5.8h
+	WORD $0x4e65454a // sshl v10.8h, v10.8h, v5.8h
+	VAND V7.B16, V8.B16, V8.B16
+	VAND V7.B16, V10.B16, V10.B16
+	FSTPQ (F8, F10), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE many_16
+
+rest_16:
+	ADDS $4, R12
+	BEQ tail_16
+
+few_16:
+	// 4 lanes a turn.
+	FMOVQ (R11), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	FMOVD F5, (R6)
+	ADD $16, R11
+	ADD $8, R6
+	SUBS $1, R12
+	BNE few_16
+
+tail_16:
+	FMOVD F4, -8(R13)
+	B field
+
+short_16:
+	// Fewer than 4 lanes.
+	CBZ R12, return_16
+	CMP $2, R12
+	BLT short1_16
+	FMOVD (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	ADD R12<<2, R11, R5
+	FMOVD -8(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VUZP1 V5.H8, V5.H8, V5.H8
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.H8, V5.H8, V5.H8
+	ADD R12<<1, R6, R13
+	FMOVS F5, -4(R13)
+	FMOVS F4, (R6)
+	B field
+
+short1_16:
+	FMOVS (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.H8, V4.H8, V4.H8
+	FMOVS F4, R5
+	MOVH R5, (R6)
+
+return_16:
+	B field
+
+column_2:
+	TBNZ $0, R7, column_3
+	// Elements of 32 bits.
+	ADD R3<<2, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.S4
+	MOVD R10, R5
+	VDUP R5, V3.S4
+	CMP $4, R12
+	BLT short_32
+	ADD R12<<2, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R12<<2, R6, R13
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R12
+	LSR $2, R12
+	SUBS $4, R12
+	BLT rest_32
+	MOVD R10, R14
+	CBNZ R14, signed_32
+	PCALIGN $32
+
+unsigned_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VAND V2.B16, V6.B16, V6.B16
+	FSTPQ (F5, F6), (R6)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_32
+	B rest_32
+
+signed_32:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $31, R14
+	SUB $31, R14
+	VDUP R14, V5.S4
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_32
+	PCALIGN $32
+
+lowest_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x4ea544e7 // sshl v7.4s, v7.4s, v5.4s
+	WORD $0x4ea54508 // sshl v8.4s, v8.4s, v5.4s
+	FSTPQ (F7, F8), (R6)
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x4ea54529 // sshl v9.4s, v9.4s, v5.4s
+	WORD $0x4ea5454a // sshl v10.4s, v10.4s, v5.4s
+	FSTPQ (F9, F10), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_32
+	B rest_32
+
+moved_32:
+	// Below the field are zeros.
+	WORD $0x6ea0b847 // neg v7.4s, v2.4s
+	VORR V2.B16, V7.B16, V7.B16
+	PCALIGN $32
+
+many_32:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	FLDPQ 32(R11), (F10, F11)
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x4ea54508 // sshl v8.4s, v8.4s, v5.4s
+	WORD $0x4ea54529 // sshl v9.4s, v9.4s, v5.4s
+	VAND V7.B16, V8.B16, V8.B16
+	VAND V7.B16, V9.B16, V9.B16
+	FSTPQ (F8, F9), (R6)
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x4ea5454a // sshl v10.4s, v10.4s, v5.4s
+	WORD $0x4ea5456b // sshl v11.4s, v11.4s, v5.4s
+	VAND V7.B16, V10.B16, V10.B16
+	VAND V7.B16, V11.B16, V11.B16
+	FSTPQ (F10, F11), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_32
+
+rest_32:
+	ADDS $4, R12
+	BEQ tail_32
+
+few_32:
+	// 4 lanes a turn.
+	FMOVQ (R11), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	FMOVQ F5, (R6)
+	ADD $16, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_32
+
+tail_32:
+	FMOVQ F4, -16(R13)
+	B field
+
+short_32:
+	// Fewer than 4 lanes.
+	CBZ R12, return_32
+	CMP $2, R12
+	BLT short1_32
+	FMOVD (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	ADD R12<<2, R11, R5
+	FMOVD -8(R5), F5
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.S4, V5.S4, V5.S4
+	ADD R12<<2, R6, R13
+	FMOVD F5, -8(R13)
+	FMOVD F4, (R6)
+	B field
+
+short1_32:
+	FMOVS (R11), F4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.S4, V4.S4, V4.S4
+	FMOVS F4, (R6)
+
+return_32:
+	B field
+
+column_3:
+	// Elements of 64 bits.
+	ADD R3<<3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V1.D2
+	MOVD R9, R5
+	VDUP R5, V2.D2
+	MOVD R10, R5
+	VDUP R5, V3.D2
+	CMP $2, R12
+	BLT short_64
+	ADD R12<<2, R11, R5
+	FMOVD -8(R5), F4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	ADD R12<<3, R6, R13
+	// The turns of 2 lanes before the last lane.
+	SUB $1, R12
+	LSR $1, R12
+	SUBS $4, R12
+	BLT rest_64
+	MOVD R10, R14
+	CBNZ R14, signed_64
+	MOVD R9, R5
+	TST $0xffffffff00000000, R5
+	BNE wide_64
+	VDUP R5, V5.S4
+	PCALIGN $32
+
+unsigned_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	VAND V5.B16, V6.B16, V6.B16
+	VAND V5.B16, V7.B16, V7.B16
+	VZIP2 V0.S4, V6.S4, V8.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	FSTPQ (F6, F8), (R6)
+	FSTPQ (F7, F9), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_64
+	B rest_64
+	PCALIGN $32
+
+wide_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	VZIP2 V0.S4, V6.S4, V8.S4
+	VZIP1 V0.S4, V6.S4, V6.S4
+	VZIP2 V0.S4, V7.S4, V9.S4
+	VZIP1 V0.S4, V7.S4, V7.S4
+	WORD $0x6ee144c6 // ushl v6.2d, v6.2d, v1.2d
+	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
+	VAND V2.B16, V6.B16, V6.B16
+	VAND V2.B16, V8.B16, V8.B16
+	FSTPQ (F6, F8), (R6)
+	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
+	WORD $0x6ee14529 // ushl v9.2d, v9.2d, v1.2d
+	VAND V2.B16, V7.B16, V7.B16
+	VAND V2.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE wide_64
+	B rest_64
+
+signed_64:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $63, R14
+	SUB $63, R14
+	VDUP R14, V6.D2
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V7.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_64
+	PCALIGN $32
+
+lowest_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F8, F9)
+	VZIP2 V0.S4, V8.S4, V10.S4
+	VZIP1 V0.S4, V8.S4, V8.S4
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	WORD $0x6ee74508 // ushl v8.2d, v8.2d, v7.2d
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x4ee64508 // sshl v8.2d, v8.2d, v6.2d
+	WORD $0x4ee6454a // sshl v10.2d, v10.2d, v6.2d
+	FSTPQ (F8, F10), (R6)
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ee64529 // sshl v9.2d, v9.2d, v6.2d
+	WORD $0x4ee6456b // sshl v11.2d, v11.2d, v6.2d
+	FSTPQ (F9, F11), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_64
+	B rest_64
+
+moved_64:
+	// Below the field are zeros.
+	WORD $0x6ee0b848 // neg v8.2d, v2.2d
+	VORR V2.B16, V8.B16, V8.B16
+	PCALIGN $32
+
+many_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F9, F10)
+	VZIP2 V0.S4, V9.S4, V11.S4
+	VZIP1 V0.S4, V9.S4, V9.S4
+	VZIP2 V0.S4, V10.S4, V12.S4
+	VZIP1 V0.S4, V10.S4, V10.S4
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	WORD $0x6ee7456b // ushl v11.2d, v11.2d, v7.2d
+	WORD $0x4ee64529 // sshl v9.2d, v9.2d, v6.2d
+	WORD $0x4ee6456b // sshl v11.2d, v11.2d, v6.2d
+	VAND V8.B16, V9.B16, V9.B16
+	VAND V8.B16, V11.B16, V11.B16
+	FSTPQ (F9, F11), (R6)
+	WORD $0x6ee7454a // ushl v10.2d, v10.2d, v7.2d
+	WORD $0x6ee7458c // ushl v12.2d, v12.2d, v7.2d
+	WORD $0x4ee6454a // sshl v10.2d, v10.2d, v6.2d
+	WORD $0x4ee6458c // sshl v12.2d, v12.2d, v6.2d
+	VAND V8.B16, V10.B16, V10.B16
+	VAND V8.B16, V12.B16, V12.B16
+	FSTPQ (F10, F12), 32(R6)
+	ADD $32, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_64
+
+rest_64:
+	ADDS $4, R12
+	BEQ tail_64
+
+few_64:
+	// 2 lanes a turn.
+	FMOVD (R11), F5
+	VZIP1 V0.S4, V5.S4, V5.S4
+	WORD $0x6ee144a5 // ushl v5.2d, v5.2d, v1.2d
+	VAND V2.B16, V5.B16, V5.B16
+	VEOR V3.B16, V5.B16, V5.B16
+	VSUB V3.D2, V5.D2, V5.D2
+	FMOVQ F5, (R6)
+	ADD $8, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_64
+
+tail_64:
+	FMOVQ F4, -16(R13)
+	B field
+
+short_64:
+	// Fewer than 2 lanes.
+	CBZ R12, return_64
+	FMOVS (R11), F4
+	VZIP1 V0.S4, V4.S4, V4.S4
+	WORD $0x6ee14484 // ushl v4.2d, v4.2d, v1.2d
+	VAND V2.B16, V4.B16, V4.B16
+	VEOR V3.B16, V4.B16, V4.B16
+	VSUB V3.D2, V4.D2, V4.D2
+	FMOVD F4, (R6)
+
+return_64:
+	B field
+
+done:
+	RET
+
+// func unpack64NEON(src, fields unsafe.Pointer, k, lo, hi int)
+TEXT ·unpack64NEON(SB), NOSPLIT, $0-40
+	MOVD src+0(FP), R0
+	MOVD fields+8(FP), R1
+	MOVD k+16(FP), R2
+	MOVD lo+24(FP), R3
+	MOVD hi+32(FP), R4
+	SUB R3, R4
+	ADD R3<<3, R0, R0
+
+field:
+	// A field a turn.
+	SUBS $1, R2
+	BLT done
+	MOVD.P 16(R1), R6
+	MOVD (R1), R9
+	MOVBU 8(R1), R8
+	MOVBU 11(R1), R7
+	MOVBU 12(R1), R10
+	ADD $16, R1
+	// The highest bit of the field, if it has a sign.
+	NEG R10, R10
+	AND R9, R10, R10
+	LSR $1, R9, R5
+	BIC R5, R10, R10
+	// Mask and sign move with the words.
+	ROR R8, R9, R9
+	ROR R8, R10, R10
+	NEG R8, R8
+	MOVD R0, R11
+	MOVD R4, R12
+	TBNZ $1, R7, column_2
+	TBNZ $0, R7, column_1
+	// Elements of 8 bits.
+	ADD R3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V0.D2
+	MOVD R9, R5
+	VDUP R5, V1.B16
+	MOVD R10, R5
+	VDUP R5, V2.B16
+	CMP $8, R12
+	BLT short_8
+	ADD R12<<3, R11, R5
+	FLDPQ -64(R5), (F3, F4)
+	FLDPQ -32(R5), (F5, F6)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	VUZP1 V4.S4, V3.S4, V3.S4
+	VUZP1 V6.S4, V5.S4, V5.S4
+	VUZP1 V5.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R12, R6, R13
+	// The turns of 8 lanes before the last lane.
+	SUB $1, R12
+	LSR $3, R12
+	SUBS $2, R12
+	BLT rest_8
+	MOVD R10, R14
+	CBNZ R14, signed_8
+	PCALIGN $32
+
+unsigned_8:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F4, F7)
+	FLDPQ 64(R11), (F8, F9)
+	FLDPQ 96(R11), (F10, F11)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	WORD $0x6ee04508 // ushl v8.2d, v8.2d, v0.2d
+	WORD $0x6ee04529 // ushl v9.2d, v9.2d, v0.2d
+	WORD $0x6ee0454a // ushl v10.2d, v10.2d, v0.2d
+	WORD $0x6ee0456b // ushl v11.2d, v11.2d, v0.2d
+	VUZP1 V6.S4, V5.S4, V5.S4
+	VUZP1 V7.S4, V4.S4, V4.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V4.H8, V5.H8, V5.H8
+	VUZP1 V10.H8, V8.H8, V8.H8
+	VUZP1 V8.B16, V5.B16, V5.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FMOVQ F5, (R6)
+	ADD $128, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE unsigned_8
+	B rest_8
+
+signed_8:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $7, R14
+	SUB $7, R14
+	VDUP R14, V5.B16
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V6.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_8
+	PCALIGN $32
+
+lowest_8:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F4, F7)
+	FLDPQ 32(R11), (F8, F9)
+	FLDPQ 64(R11), (F10, F11)
+	FLDPQ 96(R11), (F12, F13)
+	WORD $0x6ee64484 // ushl v4.2d, v4.2d, v6.2d
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
+	WORD $0x6ee645ad // ushl v13.2d, v13.2d, v6.2d
+	VUZP1 V7.S4, V4.S4, V4.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V11.S4, V10.S4, V10.S4
+	VUZP1 V13.S4, V12.S4, V12.S4
+	VUZP1 V8.H8, V4.H8, V4.H8
+	VUZP1 V12.H8, V10.H8, V10.H8
+	VUZP1 V10.B16, V4.B16, V4.B16
+	WORD $0x4e254484 // sshl v4.16b, v4.16b, v5.16b
+	FMOVQ F4, (R6)
+	ADD $128, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE lowest_8
+	B rest_8
+
+moved_8:
+	// Below the field are zeros.
+	WORD $0x6e20b824 // neg v4.16b, v1.16b
+	VORR V1.B16, V4.B16, V4.B16
+	PCALIGN $32
+
+many_8:
+	// 16 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	FLDPQ 64(R11), (F11, F12)
+	FLDPQ 96(R11), (F13, F14)
+	WORD $0x6ee644e7 // ushl v7.2d, v7.2d, v6.2d
+	WORD $0x6ee64508 // ushl v8.2d, v8.2d, v6.2d
+	WORD $0x6ee64529 // ushl v9.2d, v9.2d, v6.2d
+	WORD $0x6ee6454a // ushl v10.2d, v10.2d, v6.2d
+	WORD $0x6ee6456b // ushl v11.2d, v11.2d, v6.2d
+	WORD $0x6ee6458c // ushl v12.2d, v12.2d, v6.2d
+	WORD $0x6ee645ad // ushl v13.2d, v13.2d, v6.2d
+	WORD $0x6ee645ce // ushl v14.2d, v14.2d, v6.2d
+	VUZP1 V8.S4, V7.S4, V7.S4
+	VUZP1 V10.S4, V9.S4, V9.S4
+	VUZP1 V12.S4, V11.S4, V11.S4
+	VUZP1 V14.S4, V13.S4, V13.S4
+	VUZP1 V9.H8, V7.H8, V7.H8
+	VUZP1 V13.H8, V11.H8, V11.H8
+	VUZP1 V11.B16, V7.B16, V7.B16
+	WORD $0x4e2544e7 // sshl v7.16b, v7.16b, v5.16b
+	VAND V4.B16, V7.B16, V7.B16
+	FMOVQ F7, (R6)
+	ADD $128, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE many_8
+
+rest_8:
+	ADDS $2, R12
+	BEQ tail_8
+
+few_8:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F5, F6)
+	FLDPQ 32(R11), (F4, F7)
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V6.S4, V5.S4, V5.S4
+	VUZP1 V7.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V5.H8, V5.H8
+	VUZP1 V5.B16, V5.B16, V5.B16
+	VAND V1.B16, V5.B16, V5.B16
+	VEOR V2.B16, V5.B16, V5.B16
+	VSUB V2.B16, V5.B16, V5.B16
+	FMOVD F5, (R6)
+	ADD $64, R11
+	ADD $8, R6
+	SUBS $1, R12
+	BNE few_8
+
+tail_8:
+	FMOVD F3, -8(R13)
+	B field
+
+short_8:
+	// Fewer than 8 lanes.
+	CBZ R12, return_8
+	CMP $4, R12
+	BLT short2_8
+	FLDPQ (R11), (F3, F4)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R12<<3, R11, R5
+	FLDPQ -32(R5), (F4, F5)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R12, R6, R13
+	FMOVS F4, -4(R13)
+	FMOVS F3, (R6)
+	B field
+
+short2_8:
+	CMP $2, R12
+	BLT short1_8
+	FMOVQ (R11), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	ADD R12<<3, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VUZP1 V4.B16, V4.B16, V4.B16
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.B16, V4.B16, V4.B16
+	ADD R12, R6, R13
+	FMOVS F4, R5
+	MOVH R5, -2(R13)
+	FMOVS F3, R5
+	MOVH R5, (R6)
+	B field
+
+short1_8:
+	FMOVD (R11), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VUZP1 V3.B16, V3.B16, V3.B16
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.B16, V3.B16, V3.B16
+	FMOVS F3, R5
+	MOVB R5, (R6)
+
+return_8:
+	B field
+
+column_1:
+	// Elements of 16 bits.
+	ADD R3<<1, R6, R6
+	MOVD R8, R5
+	VDUP R5, V0.D2
+	MOVD R9, R5
+	VDUP R5, V1.H8
+	MOVD R10, R5
+	VDUP R5, V2.H8
+	CMP $4, R12
+	BLT short_16
+	ADD R12<<3, R11, R5
+	FLDPQ -32(R5), (F3, F4)
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R12<<1, R6, R13
+	// The turns of 4 lanes before the last lane.
+	SUB $1, R12
+	LSR $2, R12
+	SUBS $2, R12
+	BLT rest_16
+	MOVD R10, R14
+	CBNZ R14, signed_16
+	PCALIGN $32
+
+unsigned_16:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F4, F5)
+	FLDPQ 32(R11), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V6.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	FMOVQ F4, (R6)
+	ADD $64, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE unsigned_16
+	B rest_16
+
+signed_16:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $15, R14
+	SUB $15, R14
+	VDUP R14, V4.H8
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V5.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_16
+	PCALIGN $32
+
+lowest_16:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	FLDPQ 32(R11), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	VUZP1 V8.H8, V6.H8, V6.H8
+	WORD $0x4e6444c6 // sshl v6.8h, v6.8h, v4.8h
+	FMOVQ F6, (R6)
+	ADD $64, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE lowest_16
+	B rest_16
+
+moved_16:
+	// Below the field are zeros.
+	WORD $0x6e60b826 // neg v6.8h, v1.8h
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many_16:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.S4, V7.S4, V7.S4
+	VUZP1 V10.S4, V9.S4, V9.S4
+	VUZP1 V9.H8, V7.H8, V7.H8
+	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
+	VAND V6.B16, V7.B16, V7.B16
+	FMOVQ F7, (R6)
+	ADD $64, R11
+	ADD $16, R6
+	SUBS $2, R12
+	BGE many_16
+
+rest_16:
+	ADDS $2, R12
+	BEQ tail_16
+
+few_16:
+	// 4 lanes a turn.
+	FLDPQ (R11), (F4, F5)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	FMOVD F4, (R6)
+	ADD $32, R11
+	ADD $8, R6
+	SUBS $1, R12
+	BNE few_16
+
+tail_16:
+	FMOVD F3, -8(R13)
+	B field
+
+short_16:
+	// Fewer than 4 lanes.
+	CBZ R12, return_16
+	CMP $2, R12
+	BLT short1_16
+	FMOVQ (R11), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	ADD R12<<3, R11, R5
+	FMOVQ -16(R5), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	VUZP1 V4.H8, V4.H8, V4.H8
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.H8, V4.H8, V4.H8
+	ADD R12<<1, R6, R13
+	FMOVS F4, -4(R13)
+	FMOVS F3, (R6)
+	B field
+
+short1_16:
+	FMOVD (R11), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VUZP1 V3.H8, V3.H8, V3.H8
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.H8, V3.H8, V3.H8
+	FMOVS F3, R5
+	MOVH R5, (R6)
+
+return_16:
+	B field
+
+column_2:
+	TBNZ $0, R7, column_3
+	// Elements of 32 bits.
+	ADD R3<<2, R6, R6
+	MOVD R8, R5
+	VDUP R5, V0.D2
+	MOVD R9, R5
+	VDUP R5, V1.S4
+	MOVD R10, R5
+	VDUP R5, V2.S4
+	CMP $2, R12
+	BLT short_32
+	ADD R12<<3, R11, R5
+	FMOVQ -16(R5), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	ADD R12<<2, R6, R13
+	// The turns of 2 lanes before the last lane.
+	SUB $1, R12
+	LSR $1, R12
+	SUBS $4, R12
+	BLT rest_32
+	MOVD R10, R14
+	CBNZ R14, signed_32
+	PCALIGN $32
+
+unsigned_32:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F4, F5)
+	FLDPQ 32(R11), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VUZP1 V5.S4, V4.S4, V4.S4
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V6.B16, V6.B16
+	FSTPQ (F4, F6), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE unsigned_32
+	B rest_32
+
+signed_32:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $31, R14
+	SUB $31, R14
+	VDUP R14, V4.S4
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V5.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_32
+	PCALIGN $32
+
+lowest_32:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	FLDPQ 32(R11), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	VUZP1 V7.S4, V6.S4, V6.S4
+	VUZP1 V9.S4, V8.S4, V8.S4
+	WORD $0x4ea444c6 // sshl v6.4s, v6.4s, v4.4s
+	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
+	FSTPQ (F6, F8), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE lowest_32
+	B rest_32
+
+moved_32:
+	// Below the field are zeros.
+	WORD $0x6ea0b826 // neg v6.4s, v1.4s
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many_32:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	VUZP1 V8.S4, V7.S4, V7.S4
+	VUZP1 V10.S4, V9.S4, V9.S4
+	WORD $0x4ea444e7 // sshl v7.4s, v7.4s, v4.4s
+	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V9.B16, V9.B16
+	FSTPQ (F7, F9), (R6)
+	ADD $64, R11
+	ADD $32, R6
+	SUBS $4, R12
+	BGE many_32
+
+rest_32:
+	ADDS $4, R12
+	BEQ tail_32
+
+few_32:
+	// 2 lanes a turn.
+	FMOVQ (R11), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VUZP1 V4.S4, V4.S4, V4.S4
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.S4, V4.S4, V4.S4
+	FMOVD F4, (R6)
+	ADD $16, R11
+	ADD $8, R6
+	SUBS $1, R12
+	BNE few_32
+
+tail_32:
+	FMOVD F3, -8(R13)
+	B field
+
+short_32:
+	// Fewer than 2 lanes.
+	CBZ R12, return_32
+	FMOVD (R11), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VUZP1 V3.S4, V3.S4, V3.S4
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.S4, V3.S4, V3.S4
+	FMOVS F3, (R6)
+
+return_32:
+	B field
+
+column_3:
+	// Elements of 64 bits.
+	ADD R3<<3, R6, R6
+	MOVD R8, R5
+	VDUP R5, V0.D2
+	MOVD R9, R5
+	VDUP R5, V1.D2
+	MOVD R10, R5
+	VDUP R5, V2.D2
+	CMP $2, R12
+	BLT short_64
+	ADD R12<<3, R11, R5
+	FMOVQ -16(R5), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.D2, V3.D2, V3.D2
+	ADD R12<<3, R6, R13
+	// The turns of 2 lanes before the last lane.
+	SUB $1, R12
+	LSR $1, R12
+	SUBS $4, R12
+	BLT rest_64
+	MOVD R10, R14
+	CBNZ R14, signed_64
+	PCALIGN $32
+
+unsigned_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F4, F5)
+	FLDPQ 32(R11), (F6, F7)
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VAND V1.B16, V5.B16, V5.B16
+	FSTPQ (F4, F5), (R6)
+	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
+	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
+	VAND V1.B16, V6.B16, V6.B16
+	VAND V1.B16, V7.B16, V7.B16
+	FSTPQ (F6, F7), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE unsigned_64
+	B rest_64
+
+signed_64:
+	// A shift to the top and one back extend the sign.
+	RBIT R14, R14
+	CLZ R14, R14
+	AND $63, R14
+	SUB $63, R14
+	VDUP R14, V4.D2
+	MOVD R8, R5
+	SUB R14, R5
+	VDUP R5, V5.D2
+	MOVD R9, R5
+	TBZ $0, R5, moved_64
+	PCALIGN $32
+
+lowest_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F6, F7)
+	FLDPQ 32(R11), (F8, F9)
+	WORD $0x6ee544c6 // ushl v6.2d, v6.2d, v5.2d
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x4ee444c6 // sshl v6.2d, v6.2d, v4.2d
+	WORD $0x4ee444e7 // sshl v7.2d, v7.2d, v4.2d
+	FSTPQ (F6, F7), (R6)
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x4ee44508 // sshl v8.2d, v8.2d, v4.2d
+	WORD $0x4ee44529 // sshl v9.2d, v9.2d, v4.2d
+	FSTPQ (F8, F9), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE lowest_64
+	B rest_64
+
+moved_64:
+	// Below the field are zeros.
+	WORD $0x6ee0b826 // neg v6.2d, v1.2d
+	VORR V1.B16, V6.B16, V6.B16
+	PCALIGN $32
+
+many_64:
+	// 8 lanes a turn.
+	FLDPQ (R11), (F7, F8)
+	FLDPQ 32(R11), (F9, F10)
+	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
+	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
+	WORD $0x4ee444e7 // sshl v7.2d, v7.2d, v4.2d
+	WORD $0x4ee44508 // sshl v8.2d, v8.2d, v4.2d
+	VAND V6.B16, V7.B16, V7.B16
+	VAND V6.B16, V8.B16, V8.B16
+	FSTPQ (F7, F8), (R6)
+	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
+	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
+	WORD $0x4ee44529 // sshl v9.2d, v9.2d, v4.2d
+	WORD $0x4ee4454a // sshl v10.2d, v10.2d, v4.2d
+	VAND V6.B16, V9.B16, V9.B16
+	VAND V6.B16, V10.B16, V10.B16
+	FSTPQ (F9, F10), 32(R6)
+	ADD $64, R11
+	ADD $64, R6
+	SUBS $4, R12
+	BGE many_64
+
+rest_64:
+	ADDS $4, R12
+	BEQ tail_64
+
+few_64:
+	// 2 lanes a turn.
+	FMOVQ (R11), F4
+	WORD $0x6ee04484 // ushl v4.2d, v4.2d, v0.2d
+	VAND V1.B16, V4.B16, V4.B16
+	VEOR V2.B16, V4.B16, V4.B16
+	VSUB V2.D2, V4.D2, V4.D2
+	FMOVQ F4, (R6)
+	ADD $16, R11
+	ADD $16, R6
+	SUBS $1, R12
+	BNE few_64
+
+tail_64:
+	FMOVQ F3, -16(R13)
+	B field
+
+short_64:
+	// Fewer than 2 lanes.
+	CBZ R12, return_64
+	FMOVD (R11), F3
+	WORD $0x6ee04463 // ushl v3.2d, v3.2d, v0.2d
+	VAND V1.B16, V3.B16, V3.B16
+	VEOR V2.B16, V3.B16, V3.B16
+	VSUB V2.D2, V3.D2, V3.D2
+	FMOVD F3, (R6)
+
+return_64:
+	B field
+
+done:
 	RET

@@ -14,10 +14,6 @@ func bitsOf[T Word]() uint32 { return uint32(8 * unsafe.Sizeof(T(0))) }
 // low is a word whose lowest n bits are ones.
 func low(n uint32) uint64 { return 1<<n - 1 }
 
-// everyLane has a one in each lane of so many bytes: a factor that repeats a lane
-// in all 64 bits.
-var everyLane = [9]uint64{1: 0x0101010101010101, 2: 0x0001000100010001, 4: 0x0000000100000001, 8: 1}
-
 // replicate is v in each lane of its width. The division is by a constant.
 func replicate[T Word](v T) uint64 {
 	lane := ^uint64(0) >> (64 - bitsOf[T]())
@@ -162,48 +158,58 @@ func lastBits[M Mask](active []M, n int) uint64 {
 	return last
 }
 
-func packGeneric[T Word](dst, base []T, parts []part, lo, hi int, keep, value uint64) {
-	var tile [64]uint64
-	for ; lo < hi; lo += len(tile) {
-		words := tile[:min(len(tile), hi-lo)]
+func packGeneric[T Word](dst, base []T, fields []Field, lo, hi int, keep, value uint64) {
+	for k := range fields {
+		if fields[k].data == pointer(dst) && !fields[k].form.constant() {
+			// The column must be read before dst is written.
+			var tile [64]T
+			for ; lo < hi; lo += len(tile) {
+				words := tile[:min(len(tile), hi-lo)]
+				packWords(words, base, fields, lo, keep, value)
+				copy(dst[lo:], words)
+			}
+			return
+		}
+	}
+	packWords(dst[lo:hi], base, fields, lo, keep, value)
+}
+
+// packWords packs words, of which the first is for lane lo.
+func packWords[T Word](words, base []T, fields []Field, lo int, keep, value uint64) {
+	if base == nil {
 		for i := range words {
-			words[i] = value
+			words[i] = T(value)
 		}
-		if base != nil {
-			for i, b := range base[lo:][:len(words)] {
-				words[i] |= uint64(b) & keep
-			}
+	} else {
+		for i, b := range base[lo:][:len(words)] {
+			words[i] = b&T(keep) | T(value)
 		}
-		for k := 0; k < len(parts); k++ {
-			// Two columns at a time spare every other pass over the words.
-			p := &parts[k]
-			q := &part{data: p.data}
-			if k+1 < len(parts) && parts[k+1].kind == p.kind {
-				q = &parts[k+1]
-				k++
-			}
-			switch p.kind {
-			case 0:
-				addColumns[uint8](words, p, q, lo)
-			case 1:
-				addColumns[uint16](words, p, q, lo)
-			case 2:
-				addColumns[uint32](words, p, q, lo)
-			case 3:
-				addColumns[uint64](words, p, q, lo)
-			case 0 | partSign:
-				addSigns[int8](words, p, q, lo)
-			case 1 | partSign:
-				addSigns[int16](words, p, q, lo)
-			case 2 | partSign:
-				addSigns[int32](words, p, q, lo)
-			case 3 | partSign:
-				addSigns[int64](words, p, q, lo)
-			}
+	}
+	for k := 0; k < len(fields); k++ {
+		// Two columns at a time spare every other pass over the words.
+		f := &fields[k]
+		g := &Field{data: f.data}
+		if k+1 < len(fields) && fields[k+1].form.kind() == f.form.kind() {
+			g = &fields[k+1]
+			k++
 		}
-		packed := dst[lo:][:len(words)]
-		for i := range packed {
-			packed[i] = T(words[i])
+		switch f.form.kind() {
+		case 0:
+			addColumns[T, uint8](words, f, g, lo)
+		case 1:
+			addColumns[T, uint16](words, f, g, lo)
+		case 2:
+			addColumns[T, uint32](words, f, g, lo)
+		case 3:
+			addColumns[T, uint64](words, f, g, lo)
+		case 0 | signKind:
+			addSigns[T, int8](words, f, g, lo)
+		case 1 | signKind:
+			addSigns[T, int16](words, f, g, lo)
+		case 2 | signKind:
+			addSigns[T, int32](words, f, g, lo)
+		case 3 | signKind:
+			addSigns[T, int64](words, f, g, lo)
 		}
 	}
 }
@@ -211,57 +217,65 @@ func packGeneric[T Word](dst, base []T, parts []part, lo, hi int, keep, value ui
 // Inlined, the loops of these would run out of registers.
 
 //go:noinline
-func addColumns[E Word](words []uint64, p, q *part, lo int) {
-	first, second := column[E](p, lo, len(words)), column[E](q, lo, len(words))
-	pShift, pMask, qShift, qMask := p.shift, p.mask, q.shift, q.mask
+func addColumns[T, E Word](words []T, f, g *Field, lo int) {
+	first, second := column[E](f, lo, len(words)), column[E](g, lo, len(words))
+	fShift, fMask, gShift, gMask := f.form.shift(), f.mask, g.form.shift(), g.mask
 	for i := range words {
-		words[i] |= moved(first[i], pShift)&pMask | moved(second[i], qShift)&qMask
+		words[i] |= T(bits.RotateLeft64(uint64(first[i]), fShift)&fMask | bits.RotateLeft64(uint64(second[i]), gShift)&gMask)
 	}
 }
 
 //go:noinline
-func addSigns[E Word](words []uint64, p, q *part, lo int) {
-	first, second := column[E](p, lo, len(words)), column[E](q, lo, len(words))
-	pMask, qMask := p.mask, q.mask
+func addSigns[T, E Word](words []T, f, g *Field, lo int) {
+	first, second := column[E](f, lo, len(words)), column[E](g, lo, len(words))
+	fMask, gMask := f.mask, g.mask
 	for i := range words {
-		words[i] |= uint64(int64(first[i])>>63)&pMask | uint64(int64(second[i])>>63)&qMask
+		words[i] |= T(uint64(int64(first[i])>>63)&fMask | uint64(int64(second[i])>>63)&gMask)
 	}
 }
 
 // column is lanes lo to lo+n of a column.
-func column[E Word](p *part, lo, n int) []E { return slice[E](p.data, lo+n)[lo:][:n] }
+func column[E Word](f *Field, lo, n int) []E { return slice[E](f.data, lo+n)[lo:][:n] }
 
-func unpackGeneric[T Word](src []T, parts []part, i int) {
-	for k := range parts {
-		p := &parts[k]
-		switch p.kind &^ partSign {
+func unpackGeneric[T Word](src []T, fields []Field, lo, hi int) {
+	for k := 0; k < len(fields); k++ {
+		f := &fields[k]
+		g := f
+		if k+1 < len(fields) && fields[k+1].form.log() == f.form.log() {
+			g = &fields[k+1]
+			k++
+		}
+		switch f.form.log() {
 		case 0:
-			putColumn[uint8](src, p, i)
+			putColumns[uint8](src[lo:hi], f, g, lo)
 		case 1:
-			putColumn[uint16](src, p, i)
+			putColumns[uint16](src[lo:hi], f, g, lo)
 		case 2:
-			putColumn[uint32](src, p, i)
+			putColumns[uint32](src[lo:hi], f, g, lo)
 		case 3:
-			putColumn[uint64](src, p, i)
+			putColumns[uint64](src[lo:hi], f, g, lo)
 		}
 	}
 }
 
-func putColumn[E, T Word](src []T, p *part, i int) {
-	elements := column[E](p, i, len(src))
-	shift, mask, sign := p.shift, p.mask, p.sign()
+//go:noinline
+func putColumns[E, T Word](src []T, f, g *Field, lo int) {
+	first, second := column[E](f, lo, len(src)), column[E](g, lo, len(src))
+	fShift, fMask, fSign := -f.form.shift(), f.mask, f.sign()
+	gShift, gMask, gSign := -g.form.shift(), g.mask, g.sign()
 	for i, word := range src {
-		elements[i] = E(moved(word, shift)&mask ^ sign - sign)
+		first[i] = E(bits.RotateLeft64(uint64(word)&fMask, fShift) ^ fSign - fSign)
+		second[i] = E(bits.RotateLeft64(uint64(word)&gMask, gShift) ^ gSign - gSign)
 	}
 }
 
-// sign is the highest bit of the field in every lane, or 0 where it is unsigned or
-// fills the lane.
-func (p *part) sign() uint64 {
-	if p.kind&partSign == 0 || p.mask == ^uint64(0) {
+// sign is the highest bit of the field, where Unpack puts it, or 0 if it is
+// unsigned.
+func (f *Field) sign() uint64 {
+	if f.form&signedForm == 0 {
 		return 0
 	}
-	return p.mask &^ (p.mask >> 1)
+	return bits.RotateLeft64(f.mask&^(f.mask>>1), -f.form.shift())
 }
 
 // The warp kernels hold their results until all operands are read.

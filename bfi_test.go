@@ -320,14 +320,19 @@ func TestMisaligned(t *testing.T) {
 // pieceLengths are lengths around those at which a call is cut into pieces.
 func (e *entry) pieceLengths() []int {
 	piece := pieceBytes / e.size
-	if e.fn != "Pack" {
-		return []int{piece - 1, piece, piece + 1, 2*piece - 1, 2 * piece, 2*piece + 33}
-	}
-	// A piece of all columns together. What a column adds may be in two parts.
-	var list []int
-	for parts := 1; parts <= 2*len(e.pack); parts += 1 + parts/4 {
-		piece := pieceBytes / e.largest() / (parts + 1) &^ 63
-		list = append(list, 2*piece, 2*piece+33, 3*piece+1)
+	list := []int{piece - 1, piece, piece + 1, 2*piece - 1, 2 * piece, 2*piece + 33}
+	together := func(fields int) int { return pieceBytes / e.largest() / (fields + 1) &^ 63 }
+	switch e.fn {
+	case "Pack":
+		// What a column adds may be in two fields.
+		list = nil
+		for fields := 1; fields <= 2*len(e.pack); fields += 1 + fields/4 {
+			piece := together(fields)
+			list = append(list, 2*piece, 2*piece+33, 3*piece+1)
+		}
+	case "Unpack":
+		piece := min(unpackBytes/e.size, together(len(e.ops)-1))
+		list = append(list, piece-1, piece, piece+1, 2*piece, 2*piece+33)
 	}
 	return list
 }

@@ -121,78 +121,6 @@ func extract32AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint6
 func extract64AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
 
 //go:noescape
-func unpack8To16AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack8To32AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack8To64AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack16To8AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack16To32AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack16To64AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack32To8AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack32To16AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack32To64AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack64To8AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack64To16AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack64To32AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack8To16AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack8To32AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack8To64AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack16To8AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack16To32AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack16To64AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack32To8AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack32To16AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack32To64AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack64To8AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack64To16AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
-func unpack64To32AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
-
-//go:noescape
 func insertMasked8AVX512(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
 
 //go:noescape
@@ -409,28 +337,52 @@ func extractWarpSigned32AVX2(dst, src, pos, width unsafe.Pointer, active uint32)
 func extractWarpSigned64AVX2(dst, src, pos, width unsafe.Pointer, active uint32)
 
 //go:noescape
-func pack8AVX512(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
+func pack8AVX512(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
 
 //go:noescape
-func pack16AVX512(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
+func pack16AVX512(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
 
 //go:noescape
-func pack32AVX512(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
+func pack32AVX512(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
 
 //go:noescape
-func pack64AVX512(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
+func pack64AVX512(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64, stream bool)
 
 //go:noescape
-func pack8AVX2(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack8AVX2(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 
 //go:noescape
-func pack16AVX2(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack16AVX2(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 
 //go:noescape
-func pack32AVX2(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack32AVX2(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 
 //go:noescape
-func pack64AVX2(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack64AVX2(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+
+//go:noescape
+func unpack8AVX512(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack16AVX512(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack32AVX512(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack64AVX512(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack8AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack16AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack32AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
+
+//go:noescape
+func unpack64AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
 
 func insert[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T, stream bool) {
 	if current == levelGeneric {
@@ -621,86 +573,6 @@ func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, 
 		extract32AVX2(dst, src, n, shift, replicate(mask), replicate(sign), stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
 		extract64AVX2(dst, src, n, shift, replicate(mask), replicate(sign), stream)
-	}
-}
-
-func unpack[T Word](src unsafe.Pointer, parts []part, i, n int, stream bool) {
-	if current == levelGeneric {
-		unpackGeneric(slice[T](src, n), parts, i)
-		return
-	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	for k := range parts {
-		size := uintptr(1) << (parts[k].kind &^ partSign)
-		dst, shift, mask, sign := unsafe.Add(parts[k].data, i*int(size)), parts[k].shift, parts[k].mask, parts[k].sign()
-		stream := stream && size == unsafe.Sizeof(T(0)) && uintptr(dst)%size == 0
-		writes(dst, n, size)
-		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && size == 1:
-			extract8AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && size == 2:
-			extract16AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && size == 4:
-			extract32AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && size == 8:
-			extract64AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && size == 2:
-			unpack8To16AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && size == 4:
-			unpack8To32AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && size == 8:
-			unpack8To64AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && size == 1:
-			unpack16To8AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && size == 4:
-			unpack16To32AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && size == 8:
-			unpack16To64AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && size == 1:
-			unpack32To8AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && size == 2:
-			unpack32To16AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && size == 8:
-			unpack32To64AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && size == 1:
-			unpack64To8AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && size == 2:
-			unpack64To16AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && size == 4:
-			unpack64To32AVX512(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && size == 1:
-			extract8AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && size == 2:
-			extract16AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && size == 4:
-			extract32AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && size == 8:
-			extract64AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && size == 2:
-			unpack8To16AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && size == 4:
-			unpack8To32AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && size == 8:
-			unpack8To64AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && size == 1:
-			unpack16To8AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && size == 4:
-			unpack16To32AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && size == 8:
-			unpack16To64AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && size == 1:
-			unpack32To8AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && size == 2:
-			unpack32To16AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && size == 8:
-			unpack32To64AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && size == 1:
-			unpack64To8AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && size == 2:
-			unpack64To16AVX2(dst, src, n, shift, mask, sign, stream)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && size == 4:
-			unpack64To32AVX2(dst, src, n, shift, mask, sign, stream)
-		}
 	}
 }
 
@@ -1076,27 +948,52 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 	}
 }
 
-func pack[T Word](dst, base []T, parts []part, lo, hi, lane int, keep, value uint64, stream bool) {
+func pack[T Word](dst, base []T, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
 	if current == levelGeneric || current == levelAVX2 && (hi-lo)*lane < 32 {
-		packGeneric(dst, base, parts, lo, hi, keep, value)
+		packGeneric(dst, base, fields, lo, hi, keep, value)
 		return
 	}
 	switch {
 	case current == levelAVX512 && lane == 1:
-		pack8AVX512(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack8AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX512 && lane == 2:
-		pack16AVX512(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack16AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX512 && lane == 4:
-		pack32AVX512(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack32AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX512 && lane == 8:
-		pack64AVX512(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack64AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX2 && lane == 1:
-		pack8AVX2(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack8AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case current == levelAVX2 && lane == 2:
-		pack16AVX2(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack16AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case current == levelAVX2 && lane == 4:
-		pack32AVX2(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack32AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case current == levelAVX2 && lane == 8:
-		pack64AVX2(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack64AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+	}
+}
+
+func unpack[T Word](src []T, fields []Field, lo, hi int, stream bool) {
+	if current == levelGeneric {
+		unpackGeneric(src, fields, lo, hi)
+		return
+	}
+	switch {
+	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
+		unpack8AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
+		unpack16AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
+		unpack32AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
+		unpack64AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
+		unpack8AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
+		unpack16AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
+		unpack32AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
+		unpack64AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
 	}
 }

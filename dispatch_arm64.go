@@ -66,42 +66,6 @@ func extract32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint6
 func extract64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
 
 //go:noescape
-func unpack8To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack8To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack8To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack16To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack16To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack16To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack32To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack32To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack32To64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack64To8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack64To16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
-func unpack64To32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
-
-//go:noescape
 func insertMasked8NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
 
 //go:noescape
@@ -210,16 +174,28 @@ func extractWarpSigned32NEON(dst, src, pos, width unsafe.Pointer, active uint32)
 func extractWarpSigned64NEON(dst, src, pos, width unsafe.Pointer, active uint32)
 
 //go:noescape
-func pack8NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack8NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 
 //go:noescape
-func pack16NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack16NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 
 //go:noescape
-func pack32NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack32NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
 
 //go:noescape
-func pack64NEON(dst, base, parts unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+func pack64NEON(dst, base, fields unsafe.Pointer, k, lo, hi, size int, keep, value uint64)
+
+//go:noescape
+func unpack8NEON(src, fields unsafe.Pointer, k, lo, hi int)
+
+//go:noescape
+func unpack16NEON(src, fields unsafe.Pointer, k, lo, hi int)
+
+//go:noescape
+func unpack32NEON(src, fields unsafe.Pointer, k, lo, hi int)
+
+//go:noescape
+func unpack64NEON(src, fields unsafe.Pointer, k, lo, hi int)
 
 func insert[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T, stream bool) {
 	if current == levelGeneric {
@@ -372,53 +348,6 @@ func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, 
 		extract32NEON(dst, src, n, shift, replicate(mask), replicate(sign))
 	case unsafe.Sizeof(T(0)) == 8:
 		extract64NEON(dst, src, n, shift, replicate(mask), replicate(sign))
-	}
-}
-
-func unpack[T Word](src unsafe.Pointer, parts []part, i, n int, stream bool) {
-	if current == levelGeneric {
-		unpackGeneric(slice[T](src, n), parts, i)
-		return
-	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	for k := range parts {
-		size := uintptr(1) << (parts[k].kind &^ partSign)
-		dst, shift, mask, sign := unsafe.Add(parts[k].data, i*int(size)), parts[k].shift, parts[k].mask, parts[k].sign()
-		writes(dst, n, size)
-		switch {
-		case unsafe.Sizeof(T(0)) == 1 && size == 1:
-			extract8NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 2 && size == 2:
-			extract16NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 4 && size == 4:
-			extract32NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 8 && size == 8:
-			extract64NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 1 && size == 2:
-			unpack8To16NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 1 && size == 4:
-			unpack8To32NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 1 && size == 8:
-			unpack8To64NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 2 && size == 1:
-			unpack16To8NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 2 && size == 4:
-			unpack16To32NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 2 && size == 8:
-			unpack16To64NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 4 && size == 1:
-			unpack32To8NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 4 && size == 2:
-			unpack32To16NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 4 && size == 8:
-			unpack32To64NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 8 && size == 1:
-			unpack64To8NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 8 && size == 2:
-			unpack64To16NEON(dst, src, n, shift, mask, sign)
-		case unsafe.Sizeof(T(0)) == 8 && size == 4:
-			unpack64To32NEON(dst, src, n, shift, mask, sign)
-		}
 	}
 }
 
@@ -722,19 +651,36 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 	}
 }
 
-func pack[T Word](dst, base []T, parts []part, lo, hi, lane int, keep, value uint64, stream bool) {
+func pack[T Word](dst, base []T, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
 	if current == levelGeneric {
-		packGeneric(dst, base, parts, lo, hi, keep, value)
+		packGeneric(dst, base, fields, lo, hi, keep, value)
 		return
 	}
 	switch {
 	case lane == 1:
-		pack8NEON(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack8NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case lane == 2:
-		pack16NEON(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack16NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case lane == 4:
-		pack32NEON(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack32NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case lane == 8:
-		pack64NEON(pointer(dst), pointer(base), pointer(parts), len(parts), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack64NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+	}
+}
+
+func unpack[T Word](src []T, fields []Field, lo, hi int, stream bool) {
+	if current == levelGeneric {
+		unpackGeneric(src, fields, lo, hi)
+		return
+	}
+	switch {
+	case unsafe.Sizeof(T(0)) == 1:
+		unpack8NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+	case unsafe.Sizeof(T(0)) == 2:
+		unpack16NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+	case unsafe.Sizeof(T(0)) == 4:
+		unpack32NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+	case unsafe.Sizeof(T(0)) == 8:
+		unpack64NEON(pointer(src), pointer(fields), len(fields), lo, hi)
 	}
 }

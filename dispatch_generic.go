@@ -32,10 +32,6 @@ func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, 
 	extractGeneric(slice[T](dst, n), slice[T](src, n), shift, mask, sign)
 }
 
-func unpack[T Word](src unsafe.Pointer, parts []part, i, n int, stream bool) {
-	unpackGeneric(slice[T](src, n), parts, i)
-}
-
 func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n int, pos uint32, mask T) {
 	insertMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), active, pos, mask)
 }
@@ -72,6 +68,10 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 	extractWarpGeneric(dst, src, pos, width, active)
 }
 
-func pack[T Word](dst, base []T, parts []part, lo, hi, lane int, keep, value uint64, stream bool) {
-	packGeneric(dst, base, parts, lo, hi, keep, value)
+func pack[T Word](dst, base []T, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
+	packGeneric(dst, base, fields, lo, hi, keep, value)
+}
+
+func unpack[T Word](src []T, fields []Field, lo, hi int, stream bool) {
+	unpackGeneric(src, fields, lo, hi)
 }

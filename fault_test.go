@@ -109,14 +109,17 @@ func TestPieceBound(t *testing.T) {
 					}
 					return int(v)
 				}
-				// Pack's has the lanes from one number to the other, the others' begin
-				// at the first argument.
-				got := lane - (number(0)-int(uintptr(unsafe.Pointer(&memory[0]))))/e.ops[0].size + 1
-				if strings.HasPrefix(match[1], "pack") {
+				// Pack's and Unpack's have the lanes from one number to the other, the
+				// others' begin at the first argument.
+				got, bytes := lane-(number(0)-int(uintptr(unsafe.Pointer(&memory[0]))))/e.ops[0].size+1, e.size
+				switch {
+				case strings.HasPrefix(match[1], "pack"):
 					got = number(5) - number(4)
+				case strings.HasPrefix(match[1], "unpack"):
+					got, bytes = number(4)-number(3), number(2)*e.largest()
 				}
-				if got < 1 || got*e.size > pieceBytes {
-					t.Errorf("%s on %s: %s got %d lanes, want 1 to %d", e.name, k, match[1], got, pieceBytes/e.size)
+				if got < 1 || got*bytes > pieceBytes {
+					t.Errorf("%s on %s: %s got %d lanes of %d bytes, want 1 to %d", e.name, k, match[1], got, bytes, pieceBytes/bytes)
 				}
 			})
 			protect(t, memory, readWrite)

@@ -6,7 +6,8 @@ import (
 )
 
 // Field is a bit field of every word that [Pack] makes or [Unpack] takes apart,
-// and where its values are: in a [Column], or a [Constant].
+// and where its values are: in a [Column], or a [Constant]. The generator knows
+// its layout.
 type Field struct {
 	// Four words, which Go keeps in registers. More it would copy through memory.
 	data unsafe.Pointer
@@ -15,35 +16,47 @@ type Field struct {
 	form form
 }
 
-// A form is what a field has besides, a byte each from the lowest on: pos, width,
-// from (at most 64), the elements' size as a power of two, and flags. Of a constant
-// call all of it is known to the compiler.
+// A form is what a field has besides, a byte each from the lowest on: by how much
+// its elements move to the left, which is pos less from; pos; width; the kind of
+// column; whether elements have a sign; and from, which is at most 64. Of a
+// constant call all of it is known to the compiler.
 type form uint64
 
 const (
-	signedForm   form = 1 << 32
-	constantForm form = 1 << 33
+	kindForm   form = 1 << 24 // times the kind
+	signedForm form = 1 << 32
+)
+
+// A kind is the elements' size as a power of two, and maybe one of these.
+const (
+	signKind     = 4 // it is the sign of the elements that Pack adds
+	constantKind = 8
 )
 
 // formOf is written to cost little, so that Column is inlined: sizes 1, 2, 4 and 8
 // become 0, 1, 2 and 3.
 func formOf[E Word](pos, width uint32) form {
-	f := form(uint8(pos)) | form(uint8(width))<<8 | form(unsafe.Sizeof(E(0))>>1-unsafe.Sizeof(E(0))>>3)<<24
+	f := form(uint8(pos))*0x101 | form(uint8(width))<<16 | form(unsafe.Sizeof(E(0))>>1-unsafe.Sizeof(E(0))>>3)*kindForm
 	if ^E(0) < 0 {
 		f |= signedForm
 	}
 	return f
 }
 
-func (f form) pos() uint32   { return uint32(f & 0xff) }
-func (f form) width() uint32 { return uint32(f >> 8 & 0xff) }
-func (f form) from() uint32  { return uint32(f >> 16 & 0xff) }
-func (f form) kind() uint64  { return uint64(f >> 24 & 7) }
+func (f form) shift() int    { return int(int8(f)) }
+func (f form) pos() uint32   { return uint32(f >> 8 & 0xff) }
+func (f form) width() uint32 { return uint32(f >> 16 & 0xff) }
+func (f form) kind() uint64  { return uint64(f >> 24 & 0xff) }
+func (f form) from() uint32  { return uint32(f >> 40) }
 
-func (f form) size() uintptr { return 1 << f.kind() }
+func (f form) constant() bool { return f&(constantKind*kindForm) != 0 }
+
+// log is the elements' size as a power of two.
+func (f form) log() uint64   { return uint64(f >> 24 & 3) }
+func (f form) size() uintptr { return 1 << f.log() }
 
 // exceeds reports whether the field has more bits than an element from that bit on.
-func (f form) exceeds() bool { return f.width()+f.from() > 8<<f.kind() }
+func (f form) exceeds() bool { return f.width()+f.from() > 8<<f.log() }
 
 // Column is the field of width bits at pos whose value in word i is values[i]. Of
 // pos and width only the low 8 bits count.
@@ -54,14 +67,15 @@ func Column[E Word](values []E, pos, width uint32) Field {
 // Constant is the field of width bits at pos whose value in every word is value.
 // Of pos and width only the low 8 bits count.
 func Constant[E Word](value E, pos, width uint32) Field {
-	return Field{nil, uint64(value), fieldBits(pos, width), formOf[E](pos, width) | constantForm}
+	return Field{nil, uint64(value), fieldBits(pos, width), formOf[E](pos, width) | constantKind*kindForm}
 }
 
 // From is the field with only those bits of its elements that are at bit or
 // above: [Pack] shifts each element right by bit, by its sign, and [Unpack]
 // shifts what it extracts left by bit. A second From replaces the first.
 func (f Field) From(bit uint32) Field {
-	f.form = f.form&^(0xff<<16) | form(min(bit, 64))<<16
+	bit = min(bit, 64)
+	f.form = f.form&(1<<40-1)&^0xff | form(uint8(f.form.pos()-bit)) | form(bit)<<40
 	return f
 }
 
@@ -82,14 +96,15 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 	if base != nil && !fits(dst, base) {
 		panic(misfit("Pack", operandOf("dst", dst), operandOf("base", base)))
 	}
-	// Few fields are the rule; they are spared the clearing of the long array.
-	if len(fields) <= fewFields {
-		var array [2 * fewFields]part
-		packFields(dst, base, fields, array[:])
-	} else {
-		var array [2 * maxFields]part
-		packFields(dst, base, fields, array[:])
+	lane, taken, value, plain, fit := survey(fields, address(dst), len(dst), unsafe.Sizeof(T(0)))
+	if !fit {
+		panic(fieldMisfit("Pack", operandOf("dst", dst), fields))
 	}
+	if !plain {
+		packUneven(dst, base, fields, lane)
+		return
+	}
+	packPlain(dst, base, fields, lane, ^taken, value)
 }
 
 // Unpack takes each word apart into one element of each column: element i is the
@@ -106,17 +121,19 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 //
 // Source: PTX ISA, bfe.
 func Unpack[T Word](src []T, fields ...Field) {
-	if len(fields) <= fewFields {
-		var array [fewFields]part
-		unpackFields(src, fields, array[:])
-	} else {
-		var array [maxFields]part
-		unpackFields(src, fields, array[:])
+	plain, fit := surveyColumns(fields, address(src), len(src), unsafe.Sizeof(T(0)))
+	if !fit {
+		panic(fieldMisfit("Unpack", operandOf("src", src), fields))
 	}
+	if !plain {
+		unpackUneven(src, fields)
+		return
+	}
+	unpackPlain(src, fields)
 }
 
-// maxFields bounds the fields of one call, which are described to the kernel in
-// an array on the stack.
+// maxFields bounds the fields of one call, so that what plan makes of them finds
+// room on the stack.
 const (
 	maxFields = 64
 	fewFields = 4
@@ -126,57 +143,93 @@ const (
 // first-level cache beside the columns.
 const unpackBytes = 4 << 10
 
-// A part is what one column has to do with the words: what Pack adds to them from
-// it, or what Unpack puts there. The parts of a Pack have no bit in common, so
-// that their order does not matter. The generator knows their layout.
-type part struct {
-	data  unsafe.Pointer
-	shift int64  // by how much the column's elements move, or the words, left if positive
-	mask  uint64 // which bits of them count after that, in every lane
-	kind  uint64 // the elements' size, as a power of two, and maybe partSign
-}
-
-// partSign says that the sign of the elements is added instead, or that the field
-// is signed.
-const partSign = 4
-
 func (f *Field) operand(k int) operand {
 	return operand{"fields[" + strconv.Itoa(k) + "]", uintptr(f.data), int(f.n), f.form.size()}
 }
 
-// fieldsFit reports whether there are no more fields than may be, and the columns
-// among them fit n words of so many bytes at an address. It and the loops that
-// follow are apart, since in one they would run out of registers.
-func fieldsFit(fields []Field, at uintptr, n int, size uintptr) bool {
+// survey reports whether Pack can take the fields for n words of so many bytes at
+// an address. Then it tells the largest size of a word and an element, the bits
+// that are in a field, and those that constants put there. Fields are plain if
+// none has a bit in common with another, or more bits than its elements.
+func survey(fields []Field, at uintptr, n int, size uintptr) (lane uintptr, taken, value uint64, plain, fit bool) {
+	bytes := uintptr(n) * size
+	lane, plain = size, true
 	for k := range fields {
 		f := &fields[k]
-		if f.form&constantForm != 0 {
+		if f.mask&taken != 0 {
+			plain = false
+		}
+		taken |= f.mask
+		if f.form.constant() {
+			value |= f.value()
 			continue
 		}
 		distance := at - uintptr(f.data)
-		if f.n != uint64(n) || !apart(distance, uintptr(n)*size, uintptr(n)<<f.form.kind()) && (distance != 0 || size != f.form.size()) {
-			return false
+		if f.n != uint64(n) || !apart(distance, bytes, uintptr(n)<<f.form.log()) && (distance != 0 || size != f.form.size()) {
+			return lane, taken, value, plain, false
 		}
+		if f.form.exceeds() {
+			plain = false
+		}
+		lane = max(lane, f.form.size())
 	}
-	return len(fields) <= maxFields
+	return lane, taken, value, plain, len(fields) <= maxFields
 }
 
-// columnsApart reports whether all fields are columns, of n elements, apart from
-// each other.
-func columnsApart(fields []Field, n int) bool {
+// surveyColumns reports whether Unpack can take the fields. They are plain if none
+// has more bits than its elements or than the words have there, and if none but
+// the last is where the words are.
+func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit bool) {
+	plain = true
+	start, span := at, uintptr(0) // of all columns so far
 	for k := range fields {
 		f := &fields[k]
-		if f.form&constantForm != 0 {
-			return false
+		first, bytes := uintptr(f.data), uintptr(n)<<f.form.log()
+		if f.form.constant() || f.n != uint64(n) {
+			return plain, false
 		}
-		at, size := uintptr(f.data), uintptr(n)<<f.form.kind()
-		for j := range fields[:k] {
-			if !apart(at-uintptr(fields[j].data), size, uintptr(n)<<fields[j].form.kind()) {
-				return false
+		if !apart(at-first, uintptr(n)*size, bytes) {
+			if at != first || size != f.form.size() {
+				return plain, false
 			}
+			plain = plain && k+1 == len(fields)
+		}
+		if !apart(first-start, bytes, span) && !f.apart(fields[:k], n) {
+			return plain, false
+		}
+		if f.form.exceeds() || f.form.pos()+f.form.width() > uint32(8*size) {
+			plain = false
+		}
+		switch {
+		case k == 0:
+			start, span = first, bytes
+		case first < start:
+			start, span = first, max(span+start-first, bytes)
+		default:
+			span = max(span, first-start+bytes)
+		}
+	}
+	return plain, len(fields) <= maxFields
+}
+
+// apart reports whether a column of n elements is apart from others.
+func (f *Field) apart(others []Field, n int) bool {
+	for k := range others {
+		g := &others[k]
+		if !apart(uintptr(f.data)-uintptr(g.data), uintptr(n)<<f.form.log(), uintptr(n)<<g.form.log()) {
+			return false
 		}
 	}
 	return true
+}
+
+// value is what a constant puts in its field.
+func (f *Field) value() uint64 {
+	v := f.n >> f.form.from()
+	if f.form&signedForm != 0 {
+		v = uint64(int64(f.n) >> f.form.from())
+	}
+	return v << f.form.pos() & f.mask
 }
 
 // fieldMisfit is what to panic with where fields are not what fn takes.
@@ -187,9 +240,9 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 	for k := range fields {
 		f := fields[k].operand(k)
 		switch {
-		case fields[k].form&constantForm != 0 && fn == "Unpack":
+		case fields[k].form.constant() && fn == "Unpack":
 			return "bfi: " + fn + ": " + f.name + " is a Constant, want a Column"
-		case fields[k].form&constantForm != 0:
+		case fields[k].form.constant():
 			continue
 		}
 		if text := misfit(fn, words, f); text != "" {
@@ -207,86 +260,95 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 // streamsFields reports whether stores to words had better bypass the cache: where
 // the call moves a lot, counting so much besides the columns, and no column is
 // where the words are.
-func streamsFields(words unsafe.Pointer, moved uintptr, parts []part, n int) bool {
-	for k := range parts {
-		if parts[k].data == words {
+func streamsFields(words unsafe.Pointer, moved uintptr, fields []Field, n int) bool {
+	for k := range fields {
+		f := &fields[k]
+		if f.form.constant() {
+			continue
+		}
+		if f.data == words {
 			return false
 		}
-		moved += uintptr(n) << (parts[k].kind &^ partSign)
+		moved += uintptr(n) << f.form.log()
 	}
 	return moved >= streamBytes
 }
 
-// packFields is Pack; parts has room for the parts of the fields.
-func packFields[T Word](dst, base []T, fields []Field, parts []part) {
+// packPlain packs plain fields into what base keeps and the constants' value.
+func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value uint64) {
 	size := unsafe.Sizeof(T(0))
-	if !fieldsFit(fields, address(dst), len(dst), size) {
-		panic(fieldMisfit("Pack", operandOf("dst", dst), fields))
-	}
-	lane := size
-	for k := range fields {
-		if fields[k].form&constantForm == 0 {
-			lane = max(lane, fields[k].form.size())
-			reads(fields[k].data, len(dst), fields[k].form.size())
+	if instrumented {
+		for k := range fields {
+			if !fields[k].form.constant() {
+				reads(fields[k].data, len(dst), fields[k].form.size())
+			}
 		}
-	}
-	parts, keep, value := plan(parts, fields, uint32(8*size), everyLane[lane])
-	if base != nil {
 		reads(pointer(base), len(base), size)
+		writes(pointer(dst), len(dst), size)
 	}
-	writes(pointer(dst), len(dst), size)
-	if uintptr(len(dst))*lane*uintptr(len(parts)+1) <= pieceBytes {
-		pack(dst, base, parts, 0, len(dst), int(lane), keep, value, false)
+	if uintptr(len(dst))*lane*uintptr(len(fields)+1) <= pieceBytes {
+		pack(dst, base, fields, 0, len(dst), int(lane), keep, value, false)
 		return
 	}
 	stream := lane == size && address(dst)%size == 0 && pointer(dst) != pointer(base) &&
-		streamsFields(pointer(dst), 2*uintptr(len(dst))*size, parts, len(dst))
-	piece := max(pieceBytes/int(lane)/(len(parts)+1)&^63, 64)
+		streamsFields(pointer(dst), 2*uintptr(len(dst))*size, fields, len(dst))
+	piece := max(pieceBytes/int(lane)/(len(fields)+1)&^63, 64)
 	for i := 0; i < len(dst); {
 		n := len(dst) - i
 		if n >= 2*piece {
 			n = piece
 		}
-		pack(dst, base, parts, i, i+n, int(lane), keep, value, stream)
+		pack(dst, base, fields, i, i+n, int(lane), keep, value, stream)
 		i += n
 	}
 }
 
-// plan sets parts to what the columns add to words of so many bits, in every lane.
-// What is left is the bits that base keeps, and the value that the constants make.
-func plan(parts []part, fields []Field, wordBits uint32, everyLane uint64) (_ []part, keep, value uint64) {
-	free := low(wordBits)
+// packUneven packs fields that are not plain.
+func packUneven[T Word](dst, base []T, fields []Field, lane uintptr) {
+	// Few fields are the rule; they are spared the clearing of the long array.
+	if len(fields) <= fewFields {
+		var array [2 * fewFields]Field
+		plain, keep, value := plan(array[:], fields)
+		packPlain(dst, base, plain, lane, keep, value)
+	} else {
+		var array [2 * maxFields]Field
+		plain, keep, value := plan(array[:], fields)
+		packPlain(dst, base, plain, lane, keep, value)
+	}
+}
+
+// plan makes plain fields of others, in an array that has room for two each. What
+// is left is the bits that base keeps, and the value that the constants make.
+func plan(array, fields []Field) (plain []Field, keep, value uint64) {
+	free := ^uint64(0)
 	count := 0
-	// From the last field on back, each gets what the later ones leave of it.
-	for k := len(fields) - 1; k >= 0; k-- {
-		f := &fields[k]
-		form := f.form
-		mask := f.mask & free
-		free &^= mask
-		if form&constantForm != 0 {
-			v := f.n >> form.from()
-			if form&signedForm != 0 {
-				v = uint64(int64(f.n) >> form.from())
-			}
-			value |= v << form.pos() & mask
-			continue
-		}
-		if form.exceeds() {
-			// The element's bits end here; above is its sign.
-			end := max(int64(form.pos())+8<<form.kind()-int64(form.from()), 0)
-			beyond := mask &^ low(uint32(end))
-			mask &^= beyond
-			if beyond != 0 && form&signedForm != 0 {
-				parts[count] = part{noescape(f.data), 0, beyond * everyLane, form.kind() | partSign}
-				count++
-			}
-		}
+	add := func(f *Field, kind form, mask uint64) {
 		if mask != 0 {
-			parts[count] = part{noescape(f.data), int64(form.pos()) - int64(form.from()), mask * everyLane, form.kind()}
+			array[count] = Field{noescape(f.data), f.n, mask, f.form | kind}
 			count++
 		}
 	}
-	return parts[:count], free * everyLane, value * everyLane
+	// From the last field on back, each gets what the later ones leave of it.
+	for k := len(fields) - 1; k >= 0; k-- {
+		f := &fields[k]
+		mask := f.mask & free
+		free &^= mask
+		if f.form.constant() {
+			value |= f.value() & mask
+			continue
+		}
+		if f.form.exceeds() {
+			// The element's bits end here; above is its sign.
+			end := max(int(f.form.pos()+8<<f.form.log())-int(f.form.from()), 0)
+			beyond := mask &^ low(uint32(end))
+			mask &^= beyond
+			if f.form&signedForm != 0 {
+				add(f, signKind*kindForm, beyond)
+			}
+		}
+		add(f, 0, mask)
+	}
+	return array[:count], free, value
 }
 
 // noescape is p, unseen by escape analysis, which takes whatever is stored in a
@@ -297,59 +359,77 @@ func noescape(p unsafe.Pointer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
 
-// unpackFields is Unpack; parts has room for the fields.
-func unpackFields[T Word](src []T, fields []Field, parts []part) {
+// unpackPlain unpacks plain fields.
+func unpackPlain[T Word](src []T, fields []Field) {
 	size := unsafe.Sizeof(T(0))
-	if !fieldsFit(fields, address(src), len(src), size) || !columnsApart(fields, len(src)) {
-		panic(fieldMisfit("Unpack", operandOf("src", src), fields))
+	if instrumented {
+		reads(pointer(src), len(src), size)
+		for k := range fields {
+			writes(fields[k].data, len(src), fields[k].form.size())
+		}
 	}
-	parts = unpackPlan(parts[:len(fields)], fields, pointer(src), size)
-	// While a piece of src is in the cache, the columns are written one after the
-	// other: in the first-level cache, or in the second where stores that bypass it
-	// want long runs.
-	piece := unpackBytes / int(size)
-	if len(src) <= piece {
-		unpack[T](pointer(src), parts, 0, len(src), false)
+	lane := size
+	for k := range fields {
+		lane = max(lane, fields[k].form.size())
+	}
+	// While a piece of src is in the first-level cache, the columns are written one
+	// after the other. Portable kernels are not bound by that.
+	piece := min(unpackBytes/int(size), max(pieceBytes/int(lane)/(len(fields)+1)&^63, 64))
+	if len(src) <= piece || current == levelGeneric {
+		unpack(src, fields, 0, len(src), false)
 		return
 	}
-	stream := streamsFields(pointer(src), uintptr(len(src))*size, parts, len(src))
+	stream := streamsFields(pointer(src), uintptr(len(src))*size, fields, len(src))
 	for k := range fields {
 		// Only elements of the words' size are stored as they are.
-		stream = stream && fields[k].form.size() == size
+		stream = stream && fields[k].form.size() == size && uintptr(fields[k].data)%size == 0
 	}
-	if stream {
-		piece = pieceLanes[T]()
+	if !stream {
+		for i := 0; i < len(src); i += piece {
+			unpack(src, fields, i, min(i+piece, len(src)), false)
+		}
+		return
 	}
-	for i := 0; i < len(src); {
-		n := min(piece, len(src)-i)
-		unpack[T](pointer(src[i:]), parts, i, n, stream)
-		i += n
+	// Stores that bypass the cache want long runs: src stays in the second level.
+	for i := 0; i < len(src); i += pieceLanes[T]() {
+		for k := range fields {
+			unpack(src, fields[k:k+1], i, min(i+pieceLanes[T](), len(src)), true)
+		}
 	}
 }
 
-// unpackPlan sets parts, one a field, to what the columns get of words of so many
-// bytes. The column that is the words, if there is one, comes last.
-func unpackPlan(parts []part, fields []Field, words unsafe.Pointer, size uintptr) []part {
+// unpackUneven unpacks fields that are not plain.
+func unpackUneven[T Word](src []T, fields []Field) {
+	if len(fields) <= fewFields {
+		var array [fewFields]Field
+		unpackPlain(src, unpackPlan(array[:len(fields)], fields, pointer(src), unsafe.Sizeof(T(0))))
+	} else {
+		var array [maxFields]Field
+		unpackPlain(src, unpackPlan(array[:len(fields)], fields, pointer(src), unsafe.Sizeof(T(0))))
+	}
+}
+
+// unpackPlan makes plain fields of others, as many, of words of so many bytes.
+func unpackPlan(plain, fields []Field, words unsafe.Pointer, size uintptr) []Field {
 	wordBits := uint32(8 * size)
-	for k := range parts {
+	for k := range fields {
 		f := &fields[k]
-		form := f.form
-		pos, kind, mask := form.pos(), form.kind(), f.mask&low(wordBits)
-		if form&signedForm != 0 {
-			kind |= partSign
-			if pos >= wordBits && form.width() > 0 {
-				// Past the word's last bit all is sign.
-				pos = wordBits - 1
-				mask = 1 << pos
-			}
+		pos, width, sign := f.form.pos(), f.form.width(), f.form&signedForm
+		if pos >= wordBits && width > 0 {
+			// Past the word's last bit all is sign, or zeros.
+			pos, width = wordBits-1, uint32(sign/signedForm)
 		}
-		mask = mask >> (pos & 63) << form.from() & (^uint64(0) >> ((64 - 8<<form.kind()) & 63))
-		parts[k] = part{noescape(f.data), int64(form.from()) - int64(pos), mask * everyLane[max(size, form.size())], kind}
+		width = min(width, wordBits-min(pos, wordBits))
+		if room := max(8<<f.form.log(), f.form.from()) - f.form.from(); width >= room {
+			// The elements end before the sign.
+			width, sign = room, 0
+		}
+		plain[k] = Field{noescape(f.data), f.n, fieldBits(pos, width), f.form&(0xff*kindForm) | form(uint8(pos-f.form.from())) | sign}
 	}
-	for k := range parts {
-		if last := len(parts) - 1; parts[k].data == words {
-			parts[k], parts[last] = parts[last], parts[k]
+	for k := range plain {
+		if last := len(plain) - 1; plain[k].data == words {
+			plain[k], plain[last] = plain[last], plain[k]
 		}
 	}
-	return parts
+	return plain
 }

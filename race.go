@@ -10,6 +10,8 @@ import (
 // Assembly is not instrumented: the race detector learns here what a kernel
 // reads and writes.
 
+const instrumented = true
+
 func reads(p unsafe.Pointer, n int, size uintptr) { runtime.RaceReadRange(p, n*int(size)) }
 
 func writes(p unsafe.Pointer, n int, size uintptr) { runtime.RaceWriteRange(p, n*int(size)) }

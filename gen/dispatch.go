@@ -86,8 +86,6 @@ func (d dispatch) render() {
 	if d.isas != nil {
 		d.printf("return\n}\n")
 		switch {
-		case d.lanes == columnLanes:
-			d.columns()
 		case d.shape == sliceShape:
 			d.pieces()
 			d.sanitize()
@@ -102,8 +100,7 @@ func (d dispatch) render() {
 	d.printf("}\n\n")
 }
 
-// typeParams are the function's: T the word, E the element of a column, M that of
-// a mask.
+// typeParams are the function's: T the word, M the element of a mask.
 func (d dispatch) typeParams() string {
 	switch {
 	case d.shape == maskedShape:
@@ -123,18 +120,17 @@ func (d dispatch) callParams() []param {
 		}
 	}
 	switch {
-	case d.lanes == columnLanes:
-		// Lanes i to i+n of the columns, of n words.
-		add("unsafe.Pointer", "src")
-		add("[]part", "parts")
-		add("int", "i", "n")
-		add("bool", "stream")
-		return list
 	case d.shape == packShape:
 		add("[]T", "dst", "base")
-		add("[]part", "parts")
+		add("[]Field", "fields")
 		add("int", "lo", "hi", "lane")
 		add("uint64", "keep", "value")
+		add("bool", "stream")
+		return list
+	case d.shape == unpackShape:
+		add("[]T", "src")
+		add("[]Field", "fields")
+		add("int", "lo", "hi")
 		add("bool", "stream")
 		return list
 	case d.shape == warpShape:
@@ -173,8 +169,8 @@ func (o operand) elem() string {
 // sizeOf is the size of a Go type in bytes.
 func sizeOf(typ string) string { return fmt.Sprintf("unsafe.Sizeof(%s(0))", typ) }
 
-// sanitize tells the sanitizers what the kernel reads and writes. Pack tells them
-// itself.
+// sanitize tells the sanitizers what the kernel reads and writes. Pack and Unpack
+// tell them themselves.
 func (d dispatch) sanitize() {
 	lanes := func(name string) string {
 		if d.shape == warpShape {
@@ -182,7 +178,7 @@ func (d dispatch) sanitize() {
 		}
 		return name + ", n"
 	}
-	if d.shape == packShape {
+	if d.columns() {
 		return
 	}
 	for _, o := range d.operands {
@@ -215,38 +211,6 @@ func (d dispatch) pieces() {
 		strings.Join(moved, "+"), strings.Join(apart, " && "), sizeOf("T"))
 	d.printf("for i := 0; i < n; i += pieceLanes[T]() {\n%s[T](%s)\n}\nreturn\n}\n",
 		d.name, strings.Join(args, ", "))
-}
-
-// columns renders the loop over the columns of words. The kernel for elements of
-// the words' width is that of Extract.
-func (d dispatch) columns() {
-	d.printf("reads(src, n, %s)\nfor k := range parts {\n", sizeOf("T"))
-	d.printf("size := uintptr(1) << (parts[k].kind &^ partSign)\n")
-	d.printf("dst, shift, mask, sign := unsafe.Add(parts[k].data, i*int(size)), parts[k].shift, parts[k].mask, parts[k].sign()\n")
-	if d.kernel.streams(d.isas[0]) {
-		d.printf("stream := stream && size == %s && uintptr(dst)%%size == 0\n", sizeOf("T"))
-	}
-	d.printf("writes(dst, n, size)\nswitch {\n")
-	for _, isa := range d.isas {
-		for _, of := range kernels {
-			if of.name != "extract" && of.name != "unpack" {
-				continue
-			}
-			for _, t := range of.targets(isa) {
-				var conditions []string
-				if len(d.isas) > 1 {
-					conditions = append(conditions, fmt.Sprintf("current == level%s", isa))
-				}
-				conditions = append(conditions, fmt.Sprintf("%s == %d", sizeOf("T"), t.word/8), fmt.Sprintf("size == %d", t.element/8))
-				var args []string
-				for _, p := range of.params(t) {
-					args = append(args, p.name)
-				}
-				d.printf("case %s:\n%s(%s)\n", strings.Join(conditions, " && "), of.symbol(t), strings.Join(args, ", "))
-			}
-		}
-	}
-	d.printf("}\n}\n")
 }
 
 // maskedPieces renders the loop of a masked function, which calls the function
@@ -325,10 +289,10 @@ func (d dispatch) asmArguments(t target) []string {
 			arg = "m"
 		case d.shape == warpShape && p.typ == "unsafe.Pointer":
 			arg = "unsafe.Pointer(" + p.name + ")"
-		case d.shape == packShape && p.typ == "unsafe.Pointer":
+		case d.columns() && p.typ == "unsafe.Pointer":
 			arg = "pointer(" + p.name + ")"
 		case p.name == "k":
-			arg = "len(parts)"
+			arg = "len(fields)"
 		case p.name == "size":
 			arg = "int(" + sizeOf("T") + ")"
 		case p.name == "n" && d.lanes == anyLanes:

@@ -43,7 +43,10 @@ type arm64 struct {
 	general   []gpr           // registers that are free
 	vector    []vreg          // likewise
 	arguments map[string]gpr  // those that stay in general registers
+	values    map[string]gpr  // arguments that are computed, rather than passed
 	uniform   map[string]vreg // what is the same in all lanes, by key
+	column    string          // unpack: ends the labels of a column's code
+	leave     string          // the instruction after the last lane
 	zero      vreg            // where words get wider
 	scratch   gpr
 	bits      []vreg // in lane i of these vectors, bit i: of its own byte of a mask, where lanes have 8 bits
@@ -51,7 +54,7 @@ type arm64 struct {
 }
 
 func newARM64(b *bytes.Buffer, k kernel, t target) *arm64 {
-	g := &arm64{Buffer: b, kernel: k, symbol: k.symbol(t), params: k.params(t)}
+	g := &arm64{Buffer: b, kernel: k, symbol: k.symbol(t), params: k.params(t), leave: "RET"}
 	// It shifts lanes of any width.
 	t.lane = max(t.word, t.element)
 	if k.lanes == anyLanes {
@@ -93,7 +96,7 @@ func (g *arm64) emit() {
 		}
 	}
 	g.scratch = g.register()
-	if g.target.word < g.target.lane || g.kernel.shape == packShape && g.target.lane > 8 {
+	if g.target.word < g.target.lane || g.kernel.shape == packShape && g.target.lane > 8 || g.kernel.shape == unpackShape && g.target.word < 64 {
 		g.zero = g.allocate()
 		g.op("VMOVI $0, %s.B16", g.zero)
 	}
@@ -106,6 +109,8 @@ func (g *arm64) emit() {
 		g.warp()
 	case packShape:
 		g.pack()
+	case unpackShape:
+		g.unpack()
 	}
 }
 
@@ -179,8 +184,12 @@ func (g *arm64) scope() func() {
 	return func() { g.vector = saved }
 }
 
-// argument loads a parameter into a general register.
+// argument brings an argument to a general register.
 func (g *arm64) argument(name string, r gpr) {
+	if v, ok := g.values[name]; ok {
+		g.op("MOVD %s, %s", v, r)
+		return
+	}
 	s := g.frame[name]
 	g.op("%s %s+%d(FP), %s", map[int]string{4: "MOVWU", 8: "MOVD"}[s.size], name, s.offset, r)
 }
@@ -489,10 +498,10 @@ func (g *arm64) hoist() {
 }
 
 // argumentLane is the width of the lanes that an argument is duplicated to: 64
-// bits, as it is passed, but for what is used after the lanes are narrowed.
+// bits, as it is passed, but for what unpack computes of a mask.
 func (g *arm64) argumentLane(in *inst) int {
 	count := slices.ContainsFunc(g.program, func(user *inst) bool { return user.op == "USHL" && user.args[1] == in })
-	if count || g.target.element == g.target.lane {
+	if count || g.kernel.shape != unpackShape {
 		return 64
 	}
 	return g.target.element
@@ -550,7 +559,7 @@ func (g *arm64) slice() {
 	}
 
 	g.op("CMP $%d, %s", few, n)
-	g.op("BLT short")
+	g.op("BLT short%s", g.column)
 	restore := g.scope()
 	tail := last(few)
 	g.address(n, g.target.element, dst, end)
@@ -558,53 +567,54 @@ func (g *arm64) slice() {
 	g.op("SUB $1, %s", n)
 	g.op("LSR $%d, %s", log(few), n)
 	g.op("SUBS $%d, %s", turns, n)
-	g.op("BLT rest")
+	g.op("BLT rest%s", g.column)
 	mainLoop := func(label string) {
 		g.op("PCALIGN $32")
-		g.label(label)
+		label += g.column
+		g.label("%s", label)
 		g.comment("%d lanes a turn.", many)
 		loop(many)
 		g.op("SUBS $%d, %s", turns, n)
 		g.op("BGE %s", label)
 	}
-	if g.kernel.equals == bfe {
+	if g.kernel.equals == bfe || g.kernel.shape == unpackShape {
 		g.unpackLoops(mainLoop)
 	} else {
 		mainLoop("many")
 	}
-	g.label("rest")
+	g.label("rest%s", g.column)
 	g.op("ADDS $%d, %s", turns, n)
-	g.op("BEQ tail")
-	g.label("few")
+	g.op("BEQ tail%s", g.column)
+	g.label("few%s", g.column)
 	g.comment("%d lanes a turn.", few)
 	loop(few)
 	g.op("SUBS $1, %s", n)
-	g.op("BNE few")
-	g.label("tail")
+	g.op("BNE few%s", g.column)
+	g.label("tail%s", g.column)
 	storeLast(few, tail)
-	g.op("RET")
+	g.op(g.leave)
 	restore()
 
-	g.label("short")
+	g.label("short%s", g.column)
 	g.comment("Fewer than %d lanes.", few)
-	g.op("CBZ %s, return", n)
+	g.op("CBZ %s, return%s", n, g.column)
 	for lanes := few / 2; lanes > 1; lanes /= 2 {
 		restore := g.scope()
 		g.op("CMP $%d, %s", lanes, n)
-		g.op("BLT short%d", lanes/2)
+		g.op("BLT short%d%s", lanes/2, g.column)
 		low := g.body(lanes, func(in *inst) []vreg { return g.load(in, g.arguments[in.name], 0, lanes) })
 		high := last(lanes)
 		g.address(n, g.target.element, dst, end)
 		storeLast(lanes, high)
 		g.transfer(true, dst, 0, low, lanes*g.target.element/8)
-		g.op("RET")
-		g.label("short%d", lanes/2)
+		g.op(g.leave)
+		g.label("short%d%s", lanes/2, g.column)
 		restore()
 	}
 	one := g.body(1, func(in *inst) []vreg { return g.load(in, g.arguments[in.name], 0, 1) })
 	g.transfer(true, dst, 0, one, g.target.element/8)
-	g.label("return")
-	g.op("RET")
+	g.label("return%s", g.column)
+	g.op(g.leave)
 }
 
 // unpackLoops emits the main loops of unpack, which take fewer instructions than
@@ -615,28 +625,27 @@ func (g *arm64) unpackLoops(mainLoop func(label string)) {
 	src := word("src")
 
 	g.argument("sign", t)
-	g.op("CBNZ %s, signed", t)
+	g.op("CBNZ %s, signed%s", t, g.column)
 	if g.target.word < g.target.lane {
 		// Fields that fit words are extracted before words get wider.
 		g.argument("mask", g.scratch)
-		lane := ^uint64(0) >> (64 - g.target.lane)
-		g.op("TST $0x%x, %s", lane>>g.target.word<<g.target.word*(^uint64(0)/lane), g.scratch)
-		g.op("BNE wide")
+		g.op("TST $0x%x, %s", ^uint64(0)>>(64-g.target.lane)>>g.target.word<<g.target.word, g.scratch)
+		g.op("BNE wide%s", g.column)
 		g.target.lane, g.target.element = g.target.word, g.target.word
 		g.uniform["mask"] = g.duplicate(g.scratch, g.target.word)
 	}
 	unsigned := and(move(src, uniform("shift")), uniform("mask"))
 	g.program = lower(unsigned, g.target)
 	mainLoop("unsigned")
-	g.op("B rest")
+	g.op("B rest%s", g.column)
 	g.target, g.uniform["mask"] = target, mask
 	if g.target.word < g.target.lane {
 		g.program = lower(unsigned, g.target)
 		mainLoop("wide")
-		g.op("B rest")
+		g.op("B rest%s", g.column)
 	}
 
-	g.label("signed")
+	g.label("signed%s", g.column)
 	g.comment("A shift to the top and one back extend the sign.")
 	g.op("RBIT %s, %s", t, t)
 	g.op("CLZ %s, %s", t, t)
@@ -649,11 +658,11 @@ func (g *arm64) unpackLoops(mainLoop func(label string)) {
 	g.uniform["up"] = g.duplicate(g.scratch, 64)
 	extended := sar(move(src, uniform("up")), uniform("down"))
 	g.argument("mask", g.scratch)
-	g.op("TBZ $0, %s, moved", g.scratch)
+	g.op("TBZ $0, %s, moved%s", g.scratch, g.column)
 	g.program = lower(extended, g.target)
 	mainLoop("lowest")
-	g.op("B rest")
-	g.label("moved")
+	g.op("B rest%s", g.column)
+	g.label("moved%s", g.column)
 	g.comment("Below the field are zeros.")
 	above := g.allocate()
 	g.encoded(neg(g.target.element, above, mask))
@@ -793,12 +802,12 @@ func (g *arm64) warp() {
 }
 
 // pack emits pack: a tile of words stays in registers while a loop runs over the
-// parts. Tiles get smaller towards the end, down to one lane. The bits that base
-// keeps are added as a part's are.
+// fields. Tiles get smaller towards the end, down to one lane. The bits that base
+// keeps are added as a field's are.
 func (g *arm64) pack() {
-	dst, base, parts, k := g.arguments["dst"], g.arguments["base"], g.arguments["parts"], g.arguments["k"]
+	dst, base, fields, k := g.arguments["dst"], g.arguments["base"], g.arguments["fields"], g.arguments["k"]
 	i, rest, size := g.arguments["lo"], g.arguments["hi"], g.arguments["size"]
-	part, left, data, kind := g.register(), g.register(), g.register(), g.register()
+	field, left, data, kind := g.register(), g.register(), g.register(), g.register()
 	shift, mask := g.allocate(), g.allocate()
 	g.uniform["shift"], g.uniform["mask"] = shift, mask
 	programs := []program{g.program, lower(packSignFormula(g.target), g.target)}
@@ -806,18 +815,18 @@ func (g *arm64) pack() {
 		g.hoist()
 	}
 	g.argument("keep", g.scratch)
-	keep := g.duplicate(g.scratch, 64)
+	keep := g.duplicate(g.scratch, g.target.lane)
 	g.argument("value", g.scratch)
-	value := g.duplicate(g.scratch, 64)
+	value := g.duplicate(g.scratch, g.target.lane)
 	g.op("SUB %s, %s", i, rest)
-	g.comment("The logarithm of size, as parts have it.")
+	g.comment("The logarithm of size, as fields have it.")
 	g.op("RBIT %s, %s", size, size)
 	g.op("CLZ %s, %s", size, size)
 
 	sizes := []int{0, 1, 2, 3}[:log(g.target.lane/8)+1]
 	kinds := slices.Clone(sizes)
 	for _, s := range sizes {
-		kinds = append(kinds, s|partSign)
+		kinds = append(kinds, s|signKind)
 	}
 	for lanes := tile * vecBits / g.target.lane; lanes >= 1; lanes /= 2 {
 		restore := g.scope()
@@ -829,30 +838,33 @@ func (g *arm64) pack() {
 		for _, v := range words {
 			g.lanewise("VMOV", 8, value, v)
 		}
-		g.op("MOVD %s, %s", parts, part)
+		g.op("MOVD %s, %s", fields, field)
 		g.op("MOVD %s, %s", k, left)
-		g.op("CBZ %s, part%d", base, lanes)
+		g.op("CBZ %s, field%d", base, lanes)
 		g.op("MOVD %s, %s", base, data)
 		g.op("VMOVI $0, %s.B16", shift)
 		g.lanewise("VMOV", 8, keep, mask)
 		g.op("MOVD %s, %s", size, kind)
 		g.op("B add%d", lanes)
 
-		g.label("part%d", lanes)
-		g.comment("A part a turn.")
+		g.label("field%d", lanes)
+		g.comment("A field a turn.")
 		g.op("SUBS $1, %s", left)
 		g.op("BLT packed%d", lanes)
-		g.op("MOVD.P %d(%s), %s", partShift-partData, part, data)
-		g.op("VLD1R.P %d(%s), [%s.D2]", partMask-partShift, part, shift)
-		g.op("VLD1R.P %d(%s), [%s.D2]", partKind-partMask, part, mask)
-		g.op("MOVD.P %d(%s), %s", partSize-partKind, part, kind)
+		g.op("MOVD.P %d(%s), %s", fieldMask-fieldData, field, data)
+		g.op("VLD1R (%s), [%s.%s]", field, mask, goArrangement(g.target.lane))
+		g.op("MOVBU %d(%s), %s", fieldKind-fieldMask, field, kind)
+		g.op("ADD $%d, %s", fieldShift-fieldMask, field)
+		g.op("VLD1R.P %d(%s), [%s.D2]", fieldSize-fieldShift, field, shift)
+		g.comment("Constants are in value.")
+		g.op("TBNZ $%d, %s, field%d", log(2*signKind), kind, lanes)
 		g.label("add%d", lanes)
-		g.choose(fmt.Sprintf("add%d", lanes), kind, partSign, kinds, func(kind int) {
+		g.choose(fmt.Sprintf("add%d", lanes), kind, signKind, kinds, func(kind int) {
 			defer g.scope()()
-			signed, bits := kind&partSign != 0, 8<<(kind&^partSign)
+			signed, bits := kind&signKind != 0, 8<<(kind&^signKind)
 			g.comment("%s elements of %d bits.", map[bool]string{false: "Of", true: "The sign of"}[signed], bits)
 			g.address(i, bits, data, data)
-			g.program = programs[kind/partSign]
+			g.program = programs[kind/signKind]
 			result := g.body(lanes, func(in *inst) []vreg {
 				if in.name == "dst" {
 					return words
@@ -864,11 +876,11 @@ func (g *arm64) pack() {
 			if !slices.Equal(result, words) {
 				panic("the words of " + g.symbol + " change their registers")
 			}
-			g.op("B part%d", lanes)
+			g.op("B field%d", lanes)
 		})
 
 		g.label("packed%d", lanes)
-		g.choose(fmt.Sprintf("store%d", lanes), size, partSign, sizes, func(size int) {
+		g.choose(fmt.Sprintf("store%d", lanes), size, signKind, sizes, func(size int) {
 			defer g.scope()()
 			bits := 8 << size
 			g.comment("To words of %d bits.", bits)
@@ -885,6 +897,57 @@ func (g *arm64) pack() {
 		g.label("smaller%d", lanes)
 		restore()
 	}
+	g.op("RET")
+}
+
+// unpack emits unpack: one column after the other is made of the words, by the
+// loops of a slice kernel.
+func (g *arm64) unpack() {
+	fields, k, lo, words, n := g.arguments["fields"], g.arguments["k"], g.arguments["lo"], g.arguments["src"], g.arguments["hi"]
+	dst, kind := g.register(), g.register()
+	shift, mask, sign := g.register(), g.register(), g.register()
+	g.values = map[string]gpr{"shift": shift, "mask": mask, "sign": sign}
+	g.arguments["dst"], g.arguments["src"], g.arguments["n"] = dst, g.register(), g.register()
+	g.op("SUB %s, %s", lo, n)
+	g.address(lo, g.target.word, words, words)
+
+	g.label("field")
+	g.comment("A field a turn.")
+	g.op("SUBS $1, %s", k)
+	g.op("BLT done")
+	g.op("MOVD.P %d(%s), %s", fieldMask-fieldData, fields, dst)
+	g.op("MOVD (%s), %s", fields, mask)
+	g.op("MOVBU %d(%s), %s", fieldShift-fieldMask, fields, shift)
+	g.op("MOVBU %d(%s), %s", fieldKind-fieldMask, fields, kind)
+	g.op("MOVBU %d(%s), %s", fieldSigned-fieldMask, fields, sign)
+	g.op("ADD $%d, %s", fieldSize-fieldMask, fields)
+	g.comment("The highest bit of the field, if it has a sign.")
+	g.op("NEG %s, %s", sign, sign)
+	g.op("AND %s, %s, %s", mask, sign, sign)
+	g.op("LSR $1, %s, %s", mask, g.scratch)
+	g.op("BIC %s, %s, %s", g.scratch, sign, sign)
+	g.comment("Mask and sign move with the words.")
+	g.op("ROR %s, %s, %s", shift, mask, mask)
+	g.op("ROR %s, %s, %s", shift, sign, sign)
+	g.op("NEG %s, %s", shift, shift)
+	g.op("MOVD %s, %s", words, g.arguments["src"])
+	g.op("MOVD %s, %s", n, g.arguments["n"])
+	g.leave = "B field"
+	target, general := g.target, g.general
+	g.choose("column", kind, 2, []int{0, 1, 2, 3}, func(kind int) {
+		defer g.scope()()
+		g.general = slices.Clone(general)
+		g.column = fmt.Sprintf("_%d", 8<<kind)
+		g.comment("Elements of %d bits.", 8<<kind)
+		g.target.element = 8 << kind
+		g.target.lane = max(g.target.word, g.target.element)
+		g.program = lower(extractFormula(g.target), g.target)
+		g.uniform = map[string]vreg{}
+		g.address(lo, g.target.element, dst, dst)
+		g.slice()
+		g.target = target
+	})
+	g.label("done")
 	g.op("RET")
 }
 

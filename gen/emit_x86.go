@@ -54,10 +54,11 @@ type tables struct {
 	laneBit map[int]Mem    // bit i of its 8 or 16 in lane i, over and over
 	spread  Mem            // shuffles 4 bytes to 8 lanes each
 	narrow  map[[2]int]Mem // shuffles the low bytes of lanes together, each half to its place
+	inOrder map[[2]int]Mem // by a vector's bytes and by how many are packed into one: where each 32 bits are then
 }
 
 func newTables(c *build.Context) *tables {
-	t := &tables{toSign: map[int]Mem{}, laneBit: map[int]Mem{}, narrow: map[[2]int]Mem{}}
+	t := &tables{toSign: map[int]Mem{}, laneBit: map[int]Mem{}, narrow: map[[2]int]Mem{}, inOrder: map[[2]int]Mem{}}
 	table := func(name string, lane, lanes int, value func(i int) uint64) Mem {
 		m := c.StaticGlobal(name)
 		c.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -83,6 +84,16 @@ func newTables(c *build.Context) *tables {
 					return 0x80
 				}
 				return uint64(at*8/element*lane/8 + at%(element/8))
+			})
+		}
+	}
+	for _, size := range []int{32, 64} {
+		for _, count := range []int{2, 4} {
+			// Packing puts 16 bytes of each vector after the other's, or 4 of them.
+			chunk, parts := 4/count, size/16
+			t.inOrder[[2]int{size, count}] = table(fmt.Sprintf("inOrder%dOf%d", size, count), 32, size/4, func(i int) uint64 {
+				vector, part, rest := i/chunk/parts, i/chunk%parts, i%chunk
+				return uint64(part*4 + vector*chunk + rest)
 			})
 		}
 	}
@@ -113,8 +124,12 @@ func (g *amd64) function() {
 			g.pointers[p.name] = g.argument(p.name)
 		}
 	}
-	if g.kernel.shape == packShape {
+	switch g.kernel.shape {
+	case packShape:
 		g.pack()
+		return
+	case unpackShape:
+		g.unpack()
 		return
 	}
 	p := lower(g.kernel.formula(g.target), g.target)
@@ -122,6 +137,7 @@ func (g *amd64) function() {
 		g.lowBytes = g.opmask(lowBytes, nil)
 	}
 	g.hoist(p, g.broadcastArgument)
+	vectors := func(index, rest reg.Register, stream bool) { g.vectors(p, unroll, index, rest, stream) }
 	switch {
 	case g.kernel.shape == maskedShape && g.wide():
 		g.masked512(p)
@@ -130,9 +146,9 @@ func (g *amd64) function() {
 	case g.kernel.shape == warpShape:
 		g.warp(p)
 	case g.wide():
-		g.slice512(p)
+		g.slice512(p, g.argument("n"), vectors, g.ret)
 	default:
-		g.slice256(p)
+		g.slice256(p, g.argument("n"), vectors, g.ret)
 	}
 }
 
@@ -502,30 +518,35 @@ func (g *amd64) hoist(p program, argument func(in *inst, dst reg.VecVirtual)) {
 	}
 }
 
+// broadcastArgument broadcasts 64 bits of an argument, or what pseudoLeft or
+// pseudoRight makes of them.
 func (g *amd64) broadcastArgument(in *inst, dst reg.VecVirtual) {
-	b, err := g.Param(in.name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	g.broadcastMemory(in, b.Addr, dst)
-}
-
-// broadcastMemory broadcasts 64 bits of memory, or what pseudoLeft or pseudoRight
-// makes of them.
-func (g *amd64) broadcastMemory(in *inst, m Mem, dst reg.VecVirtual) {
 	if in.op == pseudoUniform {
-		g.VPBROADCASTQ(m, dst)
+		b, err := g.Param(in.name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		g.VPBROADCASTQ(b.Addr, dst)
 		return
 	}
-	count, zero := g.GP64(), g.GP64()
-	g.XORL(zero.As32(), zero.As32())
-	g.MOVQ(m, count)
-	if in.op == pseudoRight {
-		g.NEGQ(count)
-	} else {
-		g.TESTQ(count, count)
+	g.broadcastCount(in, g.argument(in.name), dst)
+}
+
+// broadcastCount broadcasts a signed count, or what pseudoLeft or pseudoRight
+// makes of it.
+func (g *amd64) broadcastCount(in *inst, count reg.GPVirtual, dst reg.VecVirtual) {
+	if in.op != pseudoUniform {
+		positive, zero := g.GP64(), g.GP64()
+		g.XORL(zero.As32(), zero.As32())
+		g.MOVQ(count, positive)
+		if in.op == pseudoRight {
+			g.NEGQ(positive)
+		} else {
+			g.TESTQ(positive, positive)
+		}
+		g.CMOVQLT(zero, positive)
+		count = positive
 	}
-	g.CMOVQLT(zero, count)
 	g.broadcast(count, 64, dst)
 }
 
@@ -643,10 +664,11 @@ func (g *amd64) unaligned(address, n reg.Register) {
 	}
 }
 
-// slice512 is a slice kernel with masks: whole vectors, and at both ends of the
-// slice vectors that touch only the lanes that are there.
-func (g *amd64) slice512(p program) {
-	rest := g.argument("n")
+// slice512 is what a slice kernel does with masks: whole vectors, of which vectors
+// takes several at a time, and at both ends of the slice vectors that touch only
+// the lanes that are there. Then it leaves.
+func (g *amd64) slice512(p program, rest reg.Register, vectors func(index, rest reg.Register, stream bool), leave func()) {
+	long, cached, end := g.label("long"), g.label("cached"), g.label("end")
 	index := g.GP64()
 	masked := func(n, at reg.Register) {
 		a := g.first(n, at, nil)
@@ -654,49 +676,50 @@ func (g *amd64) slice512(p program) {
 	}
 
 	g.CMPQ(rest, imm(g.vecLanes()))
-	g.JA(LabelRef("long"))
+	g.JA(LabelRef(long))
 	g.Comment("No more than one vector.")
 	masked(rest, nil)
-	g.ret()
+	leave()
 
-	g.Label("long")
+	g.Label(long)
 	g.XORL(index.As32(), index.As32())
 	if g.aligns() {
+		aligned := g.label("aligned")
 		g.CMPQ(rest, imm(alignVectors*g.vecLanes()))
-		g.JB(LabelRef("cached"))
+		g.JB(LabelRef(cached))
 		g.Comment("The lanes before the first that is aligned.")
 		head := g.GP64()
 		g.unaligned(g.pointers["dst"], head)
-		g.JZ(LabelRef("aligned"))
+		g.JZ(LabelRef(aligned))
 		masked(head, nil)
 		g.ADDQ(head, index)
 		g.SUBQ(head, rest)
-		g.Label("aligned")
+		g.Label(aligned)
 		g.streaming(func() {
-			g.vectors(p, unroll, index, rest, true)
+			vectors(index, rest, true)
 			// These stores are weakly ordered.
 			g.SFENCE()
 		})
-		g.Label("cached")
+		g.Label(cached)
 	}
-	g.vectors(p, unroll, index, rest, false)
+	vectors(index, rest, false)
 	g.vectors(p, 1, index, rest, false)
 	// Even an access to no lane can be slow, where it is to another page.
 	g.TESTQ(rest, rest)
-	g.JZ(LabelRef("return"))
+	g.JZ(LabelRef(end))
 	g.Comment("The lanes after the last vector.")
 	masked(rest, index)
-	g.Label("return")
-	g.ret()
+	g.Label(end)
+	leave()
 }
 
-// slice256 is a slice kernel without masks. The vectors at the ends overlap
-// those of the loop: they are computed before anything is stored, so that dst
-// may be a source, and stored last.
-func (g *amd64) slice256(p program) {
-	n := g.argument("n")
+// slice256 is what a slice kernel does without masks. The vectors at the ends
+// overlap those of the loop: they are computed before anything is stored, so that
+// dst may be a source, and stored last.
+func (g *amd64) slice256(p program, n reg.Register, vectors func(index, rest reg.Register, stream bool), leave func()) {
+	short, cached, ending := g.label("short"), g.label("cached"), g.label("tail")
 	g.CMPQ(n, imm(g.vecLanes()))
-	g.JB(LabelRef("short"))
+	g.JB(LabelRef(short))
 
 	last := g.GP64()
 	g.LEAQ(Mem{Base: n, Disp: -g.vecLanes()}, last)
@@ -710,32 +733,32 @@ func (g *amd64) slice256(p program) {
 	var head reg.VecVirtual
 	if g.aligns() {
 		g.CMPQ(n, align)
-		g.JB(LabelRef("cached"))
+		g.JB(LabelRef(cached))
 		head = g.body(p, start, nil)
 		g.unaligned(g.pointers["dst"], index)
 		g.SUBQ(index, rest)
 		g.streaming(func() {
-			g.vectors(p, unroll, index, rest, true)
+			vectors(index, rest, true)
 			g.SFENCE()
 		})
-		g.Label("cached")
+		g.Label(cached)
 	}
-	g.vectors(p, unroll, index, rest, false)
+	vectors(index, rest, false)
 	g.vectors(p, 1, index, rest, false)
 	if g.aligns() {
 		g.CMPQ(n, align)
-		g.JB(LabelRef("tail"))
+		g.JB(LabelRef(ending))
 		g.Comment("The first vector, which was not aligned.")
 		g.store(start, head, g.dstBytes(), false)
-		g.Label("tail")
+		g.Label(ending)
 	}
 	g.Comment("The last vector.")
 	g.store(end, tail, g.dstBytes(), false)
-	g.ret()
+	leave()
 
-	g.Label("short")
+	g.Label(short)
 	for lanes := g.vecLanes() / 2; lanes > 0; lanes /= 2 {
-		less := fmt.Sprintf("under%d", lanes)
+		less := g.label(fmt.Sprintf("under%d_", lanes))
 		g.CMPQ(n, imm(lanes))
 		g.JB(LabelRef(less))
 		start := access{lanes: lanes}
@@ -748,10 +771,10 @@ func (g *amd64) slice256(p program) {
 			g.store(end, high, g.dstBytes(), false)
 		}
 		g.store(start, low, g.dstBytes(), false)
-		g.ret()
+		leave()
 		g.Label(less)
 	}
-	g.ret()
+	leave()
 }
 
 // masked512 is a masked kernel whose bits go to mask registers as they are.
@@ -939,9 +962,8 @@ func (g *amd64) warp(p program) {
 }
 
 // pack is a pack kernel: a tile of words stays in registers while a loop runs
-// over the parts that the columns add. Without masks the last vector overlaps
-// those of the loop: it is computed before anything is stored, so that dst may be
-// a column, and stored last.
+// over the fields. Without masks the last vector overlaps those of the loop: it is
+// computed before anything is stored, so that dst may be a column, and stored last.
 func (g *amd64) pack() {
 	index, hi := g.argument("lo"), g.argument("hi")
 	rest := g.GP64()
@@ -998,10 +1020,14 @@ func (g *amd64) pack() {
 }
 
 // tiles are the vectors that pack holds in registers at a time, from the most
-// that pay on down.
+// that pay on down. What a field costs a tile is little where four vectors have
+// many lanes.
 func (g *amd64) tiles() []int {
-	if g.wide() {
-		return []int{4, 1}
+	switch {
+	case g.wide() && g.target.lane < 32:
+		return []int{4, 2, 1}
+	case g.wide():
+		return []int{8, 4, 2, 1}
 	}
 	return []int{8, 4, 1}
 }
@@ -1021,110 +1047,137 @@ func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 	}
 	g.startTile(each, least)
 
-	name := g.label("part")
-	packed, next := name+"Last", name+"Added"
-	parts, left, kind := g.GP64(), g.GP64(), g.GP64()
-	g.MOVQ(g.pointers["parts"], parts)
-	argument := g.argument("k")
-	g.MOVQ(argument, left)
-	g.TESTQ(left, left)
-	g.JZ(LabelRef(packed))
-	g.Comment("One part a turn, by its kind.")
-	g.Label(name)
-	data := g.GP64()
-	g.pointers["src"] = data
-	g.MOVQ(Mem{Base: parts, Disp: partData}, data)
-	g.MOVQ(Mem{Base: parts, Disp: partKind}, kind)
-	g.eachKind(func(k int, formula func(target) *node) {
-		other := fmt.Sprintf("%sNot%d", name, k)
-		g.CMPQ(kind, imm(k))
-		g.JNE(LabelRef(other))
-		p := lower(formula(g.target), g.target)
-		g.hoist(p, func(in *inst, dst reg.VecVirtual) {
-			g.broadcastMemory(in, Mem{Base: parts, Disp: map[string]int{"shift": partShift, "mask": partMask}[in.name]}, dst)
+	g.eachField(func(field reg.GPVirtual) {
+		data, kind := g.GP64(), g.GP64()
+		g.pointers["src"] = data
+		g.MOVQ(Mem{Base: field, Disp: fieldData}, data)
+		g.MOVBLZX(Mem{Base: field, Disp: fieldKind}, kind.As32())
+		added := g.label("added")
+		g.CMPQ(kind, U8(2*signKind))
+		g.JAE(LabelRef(added)) // constants are in value
+		var kinds []int
+		for size := range bits.Len(uint(g.laneBytes())) {
+			kinds = append(kinds, size, size|signKind)
+		}
+		slices.Sort(kinds)
+		saved, kernelSaved := g.target, g.kernel
+		g.choose(kind, kinds, func(kind int) {
+			g.target.word = 8 << (kind &^ signKind)
+			add := func(formula func(target) *node, shift reg.GPVirtual) {
+				p := lower(formula(g.target), g.target)
+				g.hoist(p, func(in *inst, dst reg.VecVirtual) {
+					switch {
+					case in.name == "mask":
+						g.asm("VPBROADCAST"+suffixes[g.target.lane], Mem{Base: field, Disp: fieldMask}, dst)
+					case shift != nil:
+						g.broadcast(shift, 64, dst)
+					default:
+						// Rotations take the low bits of their counts.
+						g.VPBROADCASTQ(Mem{Base: field, Disp: fieldShift}, dst)
+					}
+				})
+				each(func(a access, r reg.VecVirtual) {
+					a.bound = map[string]reg.VecVirtual{"dst": r}
+					g.body(p, a, r)
+				})
+				g.JMP(LabelRef(added))
+			}
+			switch {
+			case kind&signKind != 0:
+				g.kernel.signed = signed
+				add(packSignFormula, nil)
+			case g.wide():
+				add(packFormula, nil)
+			default:
+				// There is no rotation.
+				shift, right := g.GP64(), g.label("right")
+				g.MOVBQSX(Mem{Base: field, Disp: fieldShift}, shift)
+				g.TESTQ(shift, shift)
+				g.JLT(LabelRef(right))
+				add(packLeftFormula, shift)
+				g.Label(right)
+				g.NEGQ(shift)
+				add(packRightFormula, shift)
+			}
+			g.target, g.kernel = saved, kernelSaved
 		})
-		each(func(a access, r reg.VecVirtual) {
-			a.bound = map[string]reg.VecVirtual{"dst": r}
-			g.body(p, a, r)
-		})
-		g.JMP(LabelRef(next))
-		g.Label(other)
+		g.Label(added)
 	})
-	g.Label(next)
-	g.ADDQ(U8(partSize), parts)
-	g.DECQ(left)
-	g.JNZ(LabelRef(name))
-	g.Label(packed)
 	return words
 }
 
-// eachKind calls f for every kind of a part, with the target and the sign of its
-// column.
-func (g *amd64) eachKind(f func(kind int, formula func(target) *node)) {
-	saved, kernelSaved := g.target, g.kernel
-	for _, sign := range []int{0, partSign} {
-		for size := g.laneBytes(); size > 0; size /= 2 {
-			g.target.word = 8 * size
-			kind, formula := bits.TrailingZeros(uint(size))|sign, packFormula
-			if sign != 0 {
-				g.kernel.signed, formula = signed, packSignFormula
-			}
-			f(kind, formula)
-			g.target, g.kernel = saved, kernelSaved
-		}
-	}
+// eachField loops over the fields.
+func (g *amd64) eachField(code func(field reg.GPVirtual)) {
+	name := g.label("field")
+	done := name + "Last"
+	field := g.GP64()
+	g.MOVQ(g.pointers["fields"], field)
+	left := g.argument("k")
+	g.TESTQ(left, left)
+	g.JZ(LabelRef(done))
+	g.Comment("One field a turn, by its kind.")
+	g.Label(name)
+	code(field)
+	g.ADDQ(U8(fieldSize), field)
+	g.DECQ(left)
+	g.JNZ(LabelRef(name))
+	g.Label(done)
 }
 
-// startTile sets words to what they are before any part is added.
+// choose emits code for each value that a register may have, in ascending order,
+// and a tree of branches to it.
+func (g *amd64) choose(r reg.Register, values []int, code func(value int)) {
+	if len(values) == 1 {
+		code(values[0])
+		return
+	}
+	half := len(values) / 2
+	less := g.label("less")
+	g.CMPQ(r, imm(values[half]))
+	g.JB(LabelRef(less))
+	g.choose(r, values[half:], code)
+	g.Label(less)
+	g.choose(r, values[:half], code)
+}
+
+// startTile sets words to what they are before any field is added.
 func (g *amd64) startTile(each func(func(access, reg.VecVirtual)), least int) {
-	zero, start := g.label("zero"), g.label("start")
-	g.TESTQ(g.pointers["base"], g.pointers["base"])
-	g.JZ(LabelRef(zero))
-	uniform := func(name string) reg.VecVirtual {
-		r := g.vector()
-		g.broadcastArgument(&inst{op: pseudoUniform, name: name}, r)
-		return r
-	}
-	and, or := "VPAND", "VPOR"
+	start := g.label("start")
+	value := g.vector()
+	g.broadcast(g.argument("value"), g.target.lane, value)
+	move, and, or := "VMOVDQA", "VPAND", "VPOR"
 	if g.wide() {
-		and, or = "VPANDQ", "VPORQ"
+		move, and, or = "VMOVDQA64", "VPANDQ", "VPORQ"
 	}
-	keep := uniform("keep")
+	each(func(_ access, r reg.VecVirtual) { g.asm(move, value, r) })
+	g.TESTQ(g.pointers["base"], g.pointers["base"])
+	g.JZ(LabelRef(start))
+	keep := g.vector()
+	g.broadcast(g.argument("keep"), g.target.lane, keep)
 	saved := g.target
 	g.eachSize(least, func(size int) {
 		g.target.word = 8 * size
 		each(func(a access, r reg.VecVirtual) {
-			g.asm(and, keep, g.load(a, &inst{op: pseudoWord, name: "base"}), r)
+			base := g.load(a, &inst{op: pseudoWord, name: "base"})
+			g.asm(and, keep, base, base)
+			g.asm(or, base, r, r)
 		})
 		g.target = saved
 	})
-	value := uniform("value")
-	each(func(_ access, r reg.VecVirtual) { g.asm(or, value, r, r) })
-	g.JMP(LabelRef(start))
-	g.Label(zero)
-	each(func(_ access, r reg.VecVirtual) { g.broadcastArgument(&inst{op: pseudoUniform, name: "value"}, r) })
 	g.Label(start)
 }
 
 // eachSize runs the code for the size that words have in dst, least or more.
 func (g *amd64) eachSize(least int, code func(size int)) {
-	b, err := g.Param("size").Resolve()
-	if err != nil {
-		panic(err)
+	var sizes []int
+	for size := least; size <= g.laneBytes(); size *= 2 {
+		sizes = append(sizes, size)
 	}
 	done := g.label("sized")
-	for size := g.laneBytes(); size >= least; size /= 2 {
-		other := fmt.Sprintf("%sNot%d", done, size)
-		if size > least {
-			g.CMPQ(b.Addr, imm(size))
-			g.JNE(LabelRef(other))
-		}
+	g.choose(g.argument("size"), sizes, func(size int) {
 		code(size)
-		if size > least {
-			g.JMP(LabelRef(done))
-			g.Label(other)
-		}
-	}
+		g.JMP(LabelRef(done))
+	})
 	g.Label(done)
 }
 
@@ -1147,4 +1200,116 @@ func (g *amd64) storeTile(a access, words []reg.VecVirtual, aligned bool) {
 	}
 	g.eachSize(1, func(size int) { store(size, false) })
 	g.Label(stored)
+}
+
+// unpack is an unpack kernel: one column after the other is made of the words, by
+// the loops of a slice kernel.
+func (g *amd64) unpack() {
+	lo, n := g.argument("lo"), g.argument("hi")
+	g.SUBQ(lo, n)
+	src := g.pointers["src"]
+	g.LEAQ(Mem{Base: src, Index: lo, Scale: uint8(g.target.word / 8)}, src)
+	g.eachField(func(field reg.GPVirtual) {
+		data, kind, shift, mask, sign := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
+		g.MOVQ(Mem{Base: field, Disp: fieldData}, data)
+		g.MOVBQSX(Mem{Base: field, Disp: fieldShift}, shift)
+		g.MOVQ(Mem{Base: field, Disp: fieldMask}, mask)
+		g.Comment("The highest bit of the field, if it has a sign.")
+		g.MOVQ(mask, sign)
+		g.SHRQ(U8(1), sign)
+		g.NOTQ(sign)
+		g.ANDQ(mask, sign)
+		g.MOVBLZX(Mem{Base: field, Disp: fieldSigned}, kind.As32())
+		g.NEGQ(kind)
+		g.ANDQ(kind, sign)
+		g.Comment("Mask and sign move with the words.")
+		g.MOVQ(shift, reg.RCX)
+		g.RORQ(reg.CL, mask)
+		g.RORQ(reg.CL, sign)
+		g.NEGQ(shift)
+		g.MOVBLZX(Mem{Base: field, Disp: fieldKind}, kind.As32())
+		done := g.label("unpacked")
+		saved := g.target
+		g.choose(kind, []int{0, 1, 2, 3}, func(kind int) {
+			g.target.element = 8 << kind
+			g.target.lane = max(g.target.word, g.target.element)
+			dst := g.GP64()
+			g.LEAQ(Mem{Base: data, Index: lo, Scale: 1 << kind}, dst)
+			g.pointers["dst"] = dst
+			g.column(n, map[string]reg.GPVirtual{"shift": shift, "mask": mask, "sign": sign}, func() { g.JMP(LabelRef(done)) })
+			g.target = saved
+		})
+		g.Label(done)
+	})
+	g.ret()
+}
+
+// column makes one column of n words. Where its elements are narrower than the
+// words, several vectors of them are packed into one.
+func (g *amd64) column(n reg.Register, arguments map[string]reg.GPVirtual, leave func()) {
+	p := lower(extractFormula(g.target), g.target)
+	g.hoist(p, func(in *inst, dst reg.VecVirtual) {
+		if in.name == "shift" {
+			g.broadcastCount(in, arguments[in.name], dst)
+		} else {
+			g.broadcast(arguments[in.name], g.target.lane, dst)
+		}
+	})
+	unsigned := lower(and(move(word("src"), uniform("shift")), uniform("mask")), g.target)
+	for _, in := range unsigned {
+		for _, of := range p {
+			if !in.each && in.op == of.op && in.name == of.name {
+				g.uniform[in] = g.uniform[of]
+			}
+		}
+	}
+	vectors := func(index, rest reg.Register, stream bool) {
+		signed, done := g.label("signed"), g.label("whole")
+		g.CMPQ(rest, imm(unroll*g.vecLanes()))
+		g.JB(LabelRef(done))
+		g.TESTQ(arguments["sign"], arguments["sign"])
+		g.JNZ(LabelRef(signed))
+		g.packed(unsigned, "US", index, rest, stream)
+		g.JMP(LabelRef(done))
+		g.Label(signed)
+		g.packed(p, "SS", index, rest, stream)
+		g.Label(done)
+	}
+	rest := g.GP64()
+	g.MOVQ(n, rest)
+	if g.wide() {
+		g.slice512(p, rest, vectors, leave)
+	} else {
+		g.slice256(p, rest, vectors, leave)
+	}
+}
+
+// packed is the loop over several vectors at a time, of which results are packed
+// with saturation, which does nothing to them, if that is how they get narrower.
+func (g *amd64) packed(p program, saturation string, index, rest reg.Register, stream bool) {
+	count := g.target.lane / g.target.element
+	if g.target.lane > 32 || count < 2 {
+		g.vectors(p, unroll, index, rest, stream)
+		return
+	}
+	order := g.vector()
+	g.asm(g.moves(g.vecBytes()), g.inOrder[[2]int{g.vecBytes(), count}], order)
+	lanes := g.vecLanes()
+	g.loop("packs", fmt.Sprintf("%d vectors a turn, packed to %d.", unroll, unroll/count), unroll*lanes, index, rest, func() {
+		for i := 0; i < unroll; i += count {
+			var results []reg.VecVirtual
+			for j := range count {
+				results = append(results, g.body(p, g.whole(index, (i+j)*lanes), nil))
+			}
+			for lane := g.target.lane; lane > g.target.element; lane /= 2 {
+				mnemonic := "VPACK" + saturation + suffixes[lane] + suffixes[lane/2]
+				for j := range len(results) / 2 {
+					g.asm(mnemonic, results[2*j+1], results[2*j], results[j])
+				}
+				results = results[:len(results)/2]
+			}
+			g.VPERMD(results[0], order, results[0])
+			g.asm(g.moves(g.vecBytes()), results[0], g.mem(g.whole(index, i*lanes), "dst", g.dstBytes()))
+		}
+	})
 }

@@ -146,6 +146,19 @@ func packFormula(target) *node {
 	return or(word("dst"), and(move(word("src"), uniform("shift")), uniform("mask")))
 }
 
+// packLeftFormula is packFormula where the shift is not negative. Masking before
+// it lets the column be read from memory by the instruction that masks it.
+func packLeftFormula(target) *node {
+	shift := uniform("shift")
+	return or(word("dst"), shl(and(word("src"), shr(uniform("mask"), shift)), shift))
+}
+
+// packRightFormula is packFormula where the shift is negative, and right is by how
+// much.
+func packRightFormula(target) *node {
+	return or(word("dst"), and(shr(word("src"), uniform("right")), uniform("mask")))
+}
+
 // packSignFormula adds a column's sign to the words so far.
 func packSignFormula(target) *node {
 	return or(word("dst"), and(signOf(word("src")), uniform("mask")))

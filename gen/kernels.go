@@ -28,16 +28,16 @@ const (
 	maskedShape              // the same where a mask has a bit set
 	warpShape                // 32 lanes under an active mask, all read before any is written
 	packShape                // words out of several columns
+	unpackShape              // several columns out of words
 )
 
 // lanes says what widths a kernel's words may have.
 type lanes int
 
 const (
-	anyLanes    lanes = iota // any, for one kernel that computes in 64-bit lanes
-	wordLanes                // any, for a kernel each
-	wideLanes                // 32 and 64 bits
-	columnLanes              // any, and elements of another width than the words
+	anyLanes  lanes = iota // any, for one kernel that computes in 64-bit lanes
+	wordLanes              // any, for a kernel each
+	wideLanes              // 32 and 64 bits
 )
 
 type signedness int
@@ -89,7 +89,8 @@ const (
 	bfe      instruction = "bfe"    // PTX bfe of src, by sign, moved to a bit of the element
 	bfeU     instruction = "bfe.u"  // PTX bfe of src, unsigned
 	bfeS     instruction = "bfe.s"  // PTX bfe of src, signed
-	bfiEach  instruction = "fields" // PTX bfi, a column after another
+	bfiAll   instruction = "pack"   // PTX bfi, of one column after another
+	bfeAll   instruction = "unpack" // PTX bfe, to one column after another
 )
 
 var kernels = []kernel{
@@ -100,7 +101,6 @@ var kernels = []kernel{
 	{name: "extractEach", signed: unsigned, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
 	{name: "extractEach", signed: signed, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
 	{name: "extract", lanes: wordLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
-	{name: "unpack", lanes: columnLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
 
 	{name: "insertMasked", shape: maskedShape, lanes: wordLanes, operands: words("src", "base"), arguments: insertArguments, formula: insertFormula, equals: bfi},
 	{name: "insertEachMasked", shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
@@ -115,7 +115,8 @@ var kernels = []kernel{
 	{name: "extractWarp", signed: unsigned, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
 	{name: "extractWarp", signed: signed, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
 
-	{name: "pack", shape: packShape, lanes: wordLanes, formula: packFormula, equals: bfiEach},
+	{name: "pack", shape: packShape, lanes: wordLanes, formula: packFormula, equals: bfiAll},
+	{name: "unpack", shape: unpackShape, lanes: wordLanes, operands: words("src"), formula: extractFormula, equals: bfeAll},
 }
 
 type isa string
@@ -152,12 +153,6 @@ func (k kernel) targets(isa isa) []target {
 			if word >= 32 {
 				add(word, word, word)
 			}
-		case columnLanes:
-			for _, element := range []int{8, 16, 32, 64} {
-				if element != word {
-					add(word, element, max(word, element))
-				}
-			}
 		}
 	}
 	return list
@@ -177,11 +172,8 @@ func (t target) selects() bool { return t.isa != avx2 }
 // symbol is the assembly function's name.
 func (k kernel) symbol(t target) string {
 	name := k.name + []string{"", "Unsigned", "Signed"}[k.signed]
-	switch k.lanes {
-	case wordLanes, wideLanes:
+	if k.lanes != anyLanes {
 		name += fmt.Sprint(t.word)
-	case columnLanes:
-		name += fmt.Sprintf("%dTo%d", t.word, t.element)
 	}
 	return name + string(t.isa)
 }
@@ -199,7 +191,9 @@ func (k kernel) params(t target) []param {
 			list = append(list, param{name, typ})
 		}
 	}
-	add("unsafe.Pointer", "dst")
+	if k.shape != unpackShape {
+		add("unsafe.Pointer", "dst")
+	}
 	for _, o := range k.operands {
 		add("unsafe.Pointer", o.name)
 	}
@@ -209,9 +203,13 @@ func (k kernel) params(t target) []param {
 		return list
 	case packShape:
 		// The lanes from lo up to hi, of words of size bytes.
-		add("unsafe.Pointer", "base", "parts")
+		add("unsafe.Pointer", "base", "fields")
 		add("int", "k", "lo", "hi", "size")
 		add("uint64", "keep", "value")
+	case unpackShape:
+		// The lanes from lo up to hi.
+		add("unsafe.Pointer", "fields")
+		add("int", "k", "lo", "hi")
 	case maskedShape:
 		add("unsafe.Pointer", "active")
 		add("int", "n")
@@ -237,15 +235,19 @@ func (k kernel) params(t target) []param {
 // streams reports whether the kernel's stores can bypass the cache. A pack kernel
 // stores in bursts: where each is of half a cache line, that was slower.
 func (k kernel) streams(isa isa) bool {
-	return isa != neon && k.shape == sliceShape || isa == avx512 && k.shape == packShape
+	return isa != neon && (k.shape == sliceShape || k.shape == unpackShape) || isa == avx512 && k.shape == packShape
 }
 
-// The layout of a part of Pack in Go.
+// columns reports whether the kernel is about several columns, each with a field.
+func (k kernel) columns() bool { return k.shape == packShape || k.shape == unpackShape }
+
+// The layout of a Field in Go.
 const (
-	partData  = 0
-	partShift = 8
-	partMask  = 16
-	partKind  = 24
-	partSize  = 32
-	partSign  = 4 // in partKind
+	fieldData   = 0
+	fieldMask   = 16
+	fieldShift  = 24 // a byte with a sign
+	fieldKind   = 27 // a byte: the elements' size as a power of two, and maybe signKind
+	fieldSigned = 28 // a byte: 1 or 0
+	fieldSize   = 32
+	signKind    = 4
 )

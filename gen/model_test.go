@@ -145,6 +145,7 @@ import (
 type sample struct {
 	Symbol    string
 	Arguments []argument
+	Column    int
 	Want      []byte
 }
 
@@ -180,6 +181,7 @@ func TestModel(t *testing.T) {
 	}
 	for i, s := range samples {
 		var placed [][]byte
+		var have []byte
 		p := make([]unsafe.Pointer, len(s.Arguments))
 		for k, a := range s.Arguments {
 			room := place(a.Memory, a.Align)
@@ -193,10 +195,15 @@ func TestModel(t *testing.T) {
 				to := place(data, a.Align)
 				placed = append(placed, to)
 				*(*unsafe.Pointer)(unsafe.Add(p[k], offset)) = unsafe.Pointer(&to[64])
+				if offset == s.Column {
+					have = to
+				}
 			}
 		}
 		call(s.Symbol, s.Arguments, p)
-		have := placed[0]
+		if have == nil {
+			have = placed[0]
+		}
 		if !bytes.Equal(have[64:len(have)-64], s.Want) {
 			t.Errorf("call %d, %s: %x, want %x", i, s.Symbol, have[64:len(have)-64], s.Want)
 		}

@@ -63,6 +63,7 @@ func specifications() ([]proof.Kernel, error) {
 func (k kernel) specs(t target) []proof.Spec {
 	instruction := map[instruction]string{
 		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.Move, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
+		bfeAll: proof.PutField,
 	}[k.equals]
 	var list []proof.Spec
 	for bits := 8; bits <= 64; bits *= 2 {
@@ -71,6 +72,8 @@ func (k kernel) specs(t target) []proof.Spec {
 			list = append(list, proof.Spec{Instruction: instruction, Word: bits, Bits: bits, Lane: bits})
 		case k.shape == packShape && bits <= t.lane:
 			list = append(list, proof.Spec{Word: bits, Bits: bits, Lane: t.lane})
+		case k.shape == unpackShape:
+			list = append(list, proof.Spec{Instruction: instruction, Word: t.word, Bits: bits, Lane: max(t.word, bits)})
 		case k.shape != packShape && bits == t.element:
 			list = append(list, proof.Spec{Instruction: instruction, Word: t.word, Bits: bits, Lane: max(t.word, bits)})
 		}
@@ -88,16 +91,17 @@ var roles = map[string]proof.Role{
 // pointerRoles are what pointers are to it.
 var pointerRoles = map[string]proof.Role{
 	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask, "pos": proof.Pos, "width": proof.Width,
-	"active": proof.Active, "parts": proof.Columns,
+	"active": proof.Active, "fields": proof.Columns,
 }
 
 func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 	p := proof.Kernel{Symbol: k.symbol(t), Spec: spec, Overlap: k.shape == warpShape, Guarded: k.shape == maskedShape && t.isa == avx512}
 	p.Shape = map[shape]proof.Shape{
 		sliceShape: proof.Slice, maskedShape: proof.Masked, warpShape: proof.Warp, packShape: proof.Pack,
+		unpackShape: proof.Unpack,
 	}[k.shape]
 	if k.shape == packShape && t.isa == avx2 {
-		p.Least = 256 / t.lane // Go packs fewer by itself
+		p.Least, p.Forks = 256/t.lane, true // Go packs fewer by itself
 	}
 	for _, param := range k.params(t) {
 		o := proof.Operand{Name: param.name}
@@ -111,10 +115,10 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 		case !ok:
 			return p, fmt.Errorf("%s: no role of argument %s for the proof", p.Symbol, param.name)
 		case o.Role == proof.Columns:
-			o.Size = partSize
+			o.Size = fieldSize
 			o.Fields = []proof.Field{
-				{Offset: partData, Role: proof.Source}, {Offset: partShift, Role: proof.Shift},
-				{Offset: partMask, Role: proof.MoveMask}, {Offset: partKind, Role: proof.Kind},
+				{Offset: fieldData, Role: proof.Source}, {Offset: fieldMask, Role: proof.MoveMask}, {Offset: fieldShift, Role: proof.Shift},
+				{Offset: fieldKind, Role: proof.Kind}, {Offset: fieldSigned, Role: proof.Signed},
 			}
 		case o.Role == proof.Pos || o.Role == proof.Width:
 			o.Bits = 32

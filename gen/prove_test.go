@@ -71,7 +71,11 @@ func TestProofRefutes(t *testing.T) {
 		{"unaligned streaming", "insertEach32AVX512", `ANDQ \$0x3f, (.*)`, `ANDQ $$0x1f, $1`, `VMOVNTDQ .*no multiple of 64`},
 		{"store before the load", "insertWarp32AVX2", `(VMOVDQU Y\d+, \(AX\))(\n(?:.*\n)*?)(VZEROUPPER)`, "$2$3", `by bfi|want`},
 		{"last lane's sign", "pack64NEON", `(tile1:\n(?:.*\n)*?)VCMTST (.*)`, `${1}VCMEQ $2`, `by sign`},
-		{"zeros lost after a column", "pack32NEON", `(tile1:\n(?:.*\n)*?add1_4:\n(?:.*\n)*?VBIT .*)`, "$1\nVMOVI $$255, V0.B16", `column 3 is not packed as it would be alone`},
+		{"zeros lost after a column", "pack32NEON", `(tile1:\n(?:.*\n)*?add1_4:\n(?:.*\n)*?VBIT .*)`, "$1\nVMOVI $$255, V0.B16", `column \d is not packed as it would be alone`},
+		{"shift's sign ignored", "pack8AVX2", `JLT right\d+`, ``, `by move`},
+		{"sign below the highest bit", "unpack64AVX512", `NOTQ .*`, ``, `by put`},
+		{"packs swapped", "unpack16AVX2", `(VPACK\w+) (Y\d+), (Y\d+), (.*)`, `$1 $3, $2, $4`, `by put`},
+		{"second column's field", "unpack32AVX2", `ADDQ \$0x20, (.*)\nDECQ (.*)`, "ADDQ $$0x10, $1\nDECQ $2", `of fields`},
 		{"masked store not masked", "insertEachMasked32AVX512", `VMOVDQU32 (Z\d+), K\d, (.*)`, `VMOVDQU32 $1, $2`, `whether they are active or not`},
 		// The calling convention.
 		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},

@@ -29,6 +29,10 @@ var amd64Rules = []rule{
 	{name: "operands swapped", from: `(VPANDN[DQ]?|VPSUBUSW|VPCMPGTQ) ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1 $3, $2, $4`},
 	{name: "subtraction adds", from: `VPSUB([BWDQ] .*)`, to: `VPADD$1`},
 	{name: "widened with zeros", from: `VPMOVSX(.*)`, to: `VPMOVZX$1`},
+	{name: "packs swapped", from: `(VPACK\w+) ([YZ]\d+), ([YZ]\d+), (.*)`, to: `$1 $3, $2, $4`},
+	{name: "packs out of order", from: `VPERMD .*`, to: ``},
+	{name: "mask or sign not moved", from: `RORQ CL, .*`, to: ``},
+	{name: "sign below the highest bit", from: `NOTQ .*`, to: ``},
 	{name: "source's pointer wrong", from: `MOVQ src\+8\(FP\), (.*)`, to: `MOVQ dst+0(FP), $1`},
 
 	{name: "address off by 4 bytes", from: `(.*[ ,])(\(\w+\)\(\w+\*\d\).*)`, to: `${1}4$2`},
@@ -55,6 +59,7 @@ var amd64Rules = []rule{
 
 var avx2Rules = []rule{
 	{name: "moved the wrong way", from: `NEGQ (\w+)\nCMOVQLT (.*)`, to: "TESTQ $1, $1\nCMOVQLT $2"},
+	{name: "right shift goes left", from: `JLT right\d+`, to: ``},
 	{name: "short too short, 8 lanes", from: `CMPQ (\w+), \$0x08\nJB (.*)`, to: "CMPQ $1, $$0x07\nJB $2"},
 	{name: "short too short, 4 lanes", from: `CMPQ (\w+), \$0x04\nJB (.*)`, to: "CMPQ $1, $$0x03\nJB $2"},
 	{name: "jump if equal too", from: `(CMPQ \w+, \$0x0[12])\nJB (.*)`, to: "$1\nJBE $2"},
@@ -97,6 +102,8 @@ var arm64Rules = []rule{
 	{name: "right shift goes left", from: `WORD \$0x6e(\w{6}) // neg (.*)`, to: `WORD $$0x4e$1 // abs $2`},
 	{name: "and-not is and", from: `WORD \$0x4e6(\w{5}) // bic (.*)`, to: `WORD $$0x4e2$1 // and $2`},
 	{name: "subtraction adds", from: `WORD \$0x(6e\w\w)2(\w{3}) // uqsub (.*)`, to: `WORD $$0x${1}0$2 // uqadd $3`},
+	{name: "mask or sign not moved", from: `ROR .*`, to: ``},
+	{name: "sign below the highest bit", from: `BIC (R.*)`, to: `AND $1`},
 	{name: "count not limited", from: `VUMIN .*`, to: ``},
 	{name: "minimum is maximum", from: `VUMIN (.*)`, to: `VUMAX $1`},
 	{name: "select inverted", from: `VBIT (.*)`, to: `VBIF $1`},

@@ -328,6 +328,24 @@ func amd64Shift(bits int, o op) meaning {
 	}
 }
 
+// amd64Rotate is a rotation to the right by the count in CL.
+func amd64Rotate(m *machine, in *inst) error {
+	count, err := m.scalar(in.operands[0], 8)
+	if err != nil {
+		return err
+	}
+	x, err := m.scalar(in.operands[1], 64)
+	if err != nil {
+		return err
+	}
+	r, err := numbers(func(s *terms, x, n *term) *term { return rotate(s, x, negate(s, s.zext(n, 64))) })(m, x, count)
+	if err != nil {
+		return err
+	}
+	m.flags = flags{}
+	return m.setScalar(in.operands[1], r, 64)
+}
+
 // amd64Keep is BZHI: the low bits of the source, as many as the first operand's
 // low byte says.
 func amd64Keep(bits int) meaning {
@@ -1001,6 +1019,45 @@ func shuffleBytes(m *machine, _ uint64, v []*vec) *vec {
 	return w
 }
 
+// pack is the lanes of two vectors at half their width, in each 16 bytes those of
+// the one and then those of the other; what does not fit, as a signed number, is
+// the least or the greatest that does.
+func pack(bits int, signed bool) meaning {
+	least, greatest := uint64(0), ones(bits/2)
+	if signed {
+		least, greatest = ^uint64(0)<<(bits/2-1), ones(bits/2-1)
+	}
+	narrow := func(s *terms, x *term) *term {
+		low, high := s.constant(bits, least), s.constant(bits, greatest)
+		return s.extract(s.ite(s.slt(x, low), low, s.ite(s.slt(high, x), high, x)), 0, bits/2)
+	}
+	return amd64Vector(bits/2, 0, func(m *machine, _ uint64, v []*vec) *vec {
+		x, y := m.view(v[0], v[0].size(), bits), m.view(v[1], v[1].size(), bits)
+		w := &vec{bits: bits / 2}
+		part := 128 / bits
+		for i := 0; i < len(x.lanes); i += part {
+			for _, of := range []*vec{x, y} {
+				for _, t := range of.lanes[i : i+part] {
+					w.lanes = append(w.lanes, narrow(m.terms, t))
+				}
+			}
+		}
+		return w
+	})
+}
+
+// permute is VPERMD: the lanes of the second source that the first says.
+func permute(_ *machine, _ uint64, v []*vec) *vec {
+	w := &vec{bits: 32}
+	for _, index := range v[0].lanes {
+		if index.op != opConst {
+			return nil
+		}
+		w.lanes = append(w.lanes, v[1].lanes[int(index.val)%len(v[1].lanes)])
+	}
+	return w
+}
+
 // extractHalf is the half of the source that the immediate says.
 func extractHalf(m *machine, in *inst) error {
 	src, dst := in.operands[1], in.operands[2]
@@ -1051,11 +1108,13 @@ var amd64Table = map[string]meaning{
 	"JB":  jump(isBelow), "JAE": jump(opposite(isBelow)), "JNB": jump(opposite(isBelow)),
 	"JBE": jump(isAtMost), "JA": jump(opposite(isAtMost)), "JHI": jump(opposite(isAtMost)),
 	"JZ": jump(isZero), "JE": jump(isZero), "JNZ": jump(opposite(isZero)), "JNE": jump(opposite(isZero)),
+	"JLT":     jump(isLess),
 	"CMOVQLT": amd64Choose(isLess),
 
 	"MOVQ": amd64Move(64, 64, nil), "MOVL": amd64Move(32, 32, nil), "MOVB": amd64Move(8, 8, nil),
 	"MOVBLZX": amd64Move(8, 32, (*terms).zext), "MOVWLZX": amd64Move(16, 32, (*terms).zext),
-	"LEAQ": amd64Address,
+	"MOVBQSX": amd64Move(8, 64, (*terms).sext),
+	"LEAQ":    amd64Address,
 
 	"ADDQ": amd64Binary(64, addAny, setAdd), "SUBQ": amd64Binary(64, subAny, setSub),
 	"ADCQ": amd64Binary(64, func(m *machine, x, y value) (value, error) {
@@ -1068,7 +1127,7 @@ var amd64Table = map[string]meaning{
 	"ANDQ": amd64Binary(64, numbers((*terms).and), setLogic), "ORQ": amd64Binary(64, numbers((*terms).or), setLogic),
 	"XORQ": amd64Binary(64, numbers((*terms).xor), setLogic), "XORL": amd64Binary(32, numbers((*terms).xor), setLogic),
 	"NEGQ": amd64Unary(64, negate, func(m *machine, x, _, r value) { setSub(m, value{t: m.constant(64, 0)}, x, r) }),
-	"NOTL": amd64Unary(32, (*terms).not, nil),
+	"NOTL": amd64Unary(32, (*terms).not, nil), "NOTQ": amd64Unary(64, (*terms).not, nil),
 	"DECQ": amd64Unary(64, func(s *terms, x *term) *term { return s.sub(x, s.constant(64, 1)) },
 		func(m *machine, x, _, r value) {
 			below := m.flags.below
@@ -1076,6 +1135,7 @@ var amd64Table = map[string]meaning{
 			m.flags.below = below
 		}),
 	"SHLQ": amd64Shift(64, opShl), "SHRQ": amd64Shift(64, opLshr), "SHRL": amd64Shift(32, opLshr),
+	"RORQ":  amd64Rotate,
 	"BZHIQ": amd64Keep(64),
 	"CMPQ":  amd64Compare(64, false), "TESTQ": amd64Compare(64, true), "TESTB": amd64Compare(8, true),
 	"KMOVB": maskMove(8), "KMOVW": maskMove(16), "KMOVD": maskMove(32), "KMOVQ": maskMove(64),
@@ -1094,7 +1154,8 @@ var amd64Table = map[string]meaning{
 	"VPMOVSXWD": widen(16, 32, (*terms).sext), "VPMOVSXWQ": widen(16, 64, (*terms).sext), "VPMOVSXDQ": widen(32, 64, (*terms).sext),
 	"VPMOVWB": narrow(16, 8), "VPMOVDB": narrow(32, 8), "VPMOVQB": narrow(64, 8),
 	"VPMOVDW": narrow(32, 16), "VPMOVQW": narrow(64, 16), "VPMOVQD": narrow(64, 32),
-	"VPSHUFB": amd64Vector(8, 8, shuffleBytes), "VEXTRACTI128": extractHalf,
+	"VPSHUFB": amd64Vector(8, 8, shuffleBytes), "VPERMD": amd64Vector(32, 32, permute), "VEXTRACTI128": extractHalf,
+	"VPACKUSDW": pack(32, false), "VPACKSSDW": pack(32, true), "VPACKUSWB": pack(16, false), "VPACKSSWB": pack(16, true),
 	"VPEXTRB": extractLane(8), "VPEXTRW": extractLane(16),
 
 	"VPAND": bitwise(0, (*terms).and), "VPANDD": bitwise(32, (*terms).and), "VPANDQ": bitwise(64, (*terms).and),

@@ -690,10 +690,12 @@ var arm64Table = map[string]meaning{
 	"MOVD": arm64Move(64), "MOVWU": arm64Move(32), "MOVHU": arm64Move(16), "MOVBU": arm64Move(8),
 	"MOVH": arm64Store(16), "MOVB": arm64Store(8),
 	"CSEL": arm64Select, "TBZ": testBit(true), "TBNZ": testBit(false),
-	"RBIT": arm64Unary(reverse), "CLZ": arm64Unary(leadingZeros),
+	"RBIT": arm64Unary(reverse), "CLZ": arm64Unary(leadingZeros), "NEG": arm64Unary(negate),
 	"ADD": arm64Binary(addAny, nil), "ADDS": arm64Binary(addAny, setAdd),
 	"SUB": arm64Binary(subAny, nil), "SUBS": arm64Binary(subAny, setSub), "CMP": arm64Binary(subAny, setSub),
 	"AND": arm64Binary(numbers((*terms).and), nil), "TST": arm64Binary(numbers((*terms).and), setLogic),
+	"BIC": arm64Binary(numbers(func(s *terms, x, y *term) *term { return s.and(x, s.not(y)) }), nil),
+	"ROR": arm64Binary(numbers(func(s *terms, x, n *term) *term { return rotate(s, x, negate(s, n)) }), nil),
 	"LSL": arm64Binary(numberShift(opShl), nil), "LSR": arm64Binary(numberShift(opLshr), nil),
 
 	"FMOVS": arm64Single, "FMOVD": arm64Float(64), "FMOVQ": arm64Float(128),

@@ -34,16 +34,17 @@ func (f *function) reach(list []bool) {
 	}
 }
 
-// outer reports whether a loop is in no other one.
-func (f *function) outer(head, end int) bool {
+// depth is how many loops a loop is in. Jumps to the same head are of one loop.
+func (f *function) depth(head, end int) int {
+	heads := map[int]bool{}
 	for i, in := range f.insts {
 		for _, o := range in.operands {
 			if o.kind == isLabel && in.target < head && end < i {
-				return false
+				heads[in.target] = true
 			}
 		}
 	}
-	return true
+	return len(heads)
 }
 
 // unreached is the first instruction that no run has executed, or nil.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A vec is the lowest bytes of a vector register as lanes of equal width, lane 0
@@ -98,7 +99,7 @@ type machine struct {
 	masks     [8]*term
 	nonzero   map[*term]bool // arguments that are not 0
 	choices   string         // outcomes, '0' and '1', of what arguments decide
-	given     *term          // what the arguments are, by the outcomes so far
+	outcomes  []*term        // what the arguments are by that, so far
 	flags     flags
 	pc        int
 	next      int
@@ -135,7 +136,7 @@ func (m *machine) run() error {
 		if m.ended {
 			return nil
 		}
-		if m.next <= m.pc && m.loops != nil && m.function.outer(m.next, m.pc) {
+		if m.next <= m.pc && m.loops != nil && m.function.depth(m.next, m.pc) == m.loops.depth {
 			if err := m.loops.arrive(m); err != nil {
 				return fmt.Errorf("%s:%d: %s: %w", m.function.file, in.line, in.text, err)
 			}
@@ -210,17 +211,35 @@ func (m *machine) decide(t *term) (bool, error) {
 			return false, errors.New("data decides where it goes on")
 		}
 	}
-	if len(m.choices) == 0 {
+	// What has been decided is not decided again.
+	not := m.not(t)
+	switch {
+	case slices.Contains(m.outcomes, t):
+		return true, nil
+	case slices.Contains(m.outcomes, not):
+		return false, nil
+	case len(m.choices) == 0:
 		return false, errChoice
 	}
 	is := m.choices[0] == '1'
 	m.choices = m.choices[1:]
 	if is {
-		m.given = m.and(m.given, t)
+		m.outcomes = append(m.outcomes, t)
 	} else {
-		m.given = m.and(m.given, m.not(t))
+		m.outcomes = append(m.outcomes, not)
 	}
 	return is, nil
+}
+
+// given is what those outcomes say that are about nothing but what of says.
+func (m *machine) given(of func(symbol *term) bool) *term {
+	given := m.constant(1, 1)
+	for _, t := range m.outcomes {
+		if !slices.ContainsFunc(symbolsOf(t), func(x *term) bool { return !of(x) }) {
+			given = m.and(given, t)
+		}
+	}
+	return given
 }
 
 // errChoice says that an argument decides, and no outcome is chosen.
@@ -463,7 +482,7 @@ func (r *region) fixed() bool { return !r.writable && r.stands == nil }
 
 // reads checks the order of reads and writes.
 func (m *machine) reads(r *region, offset, size int) error {
-	if !m.stored {
+	if !m.stored || m.dst.written == nil {
 		return nil
 	}
 	if m.overlap && !r.writable && r.data == nil {

@@ -2,6 +2,8 @@ package proof
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -9,58 +11,106 @@ import (
 // taken to be the same whatever came before: claimColumns makes sure, with a column
 // alone and in a row in which each kind comes after each.
 func (s *subject) executePack() error {
-	var kinds []int // of elements that are no larger than the lanes
-	for size := 0; 8<<size <= s.Spec.Lane; size++ {
-		kinds = append(kinds, size, size|SignKind)
-	}
 	lists := [][]int{{}}
-	for _, kind := range kinds {
-		lists = append(lists, []int{kind})
+	type turn struct {
+		kind    int
+		outcome string // of what its shift decides, if anything
 	}
-	row := eachAfterEach(kinds)
+	var turns []turn
+	for size := 0; 8<<size <= s.Spec.Lane; size++ {
+		lists = append(lists, []int{size}, []int{size | SignKind})
+		turns = append(turns, turn{size, "0"}, turn{size | SignKind, ""})
+		if s.Forks {
+			turns = append(turns, turn{size, "1"})
+		}
+	}
+	var row situation
+	for _, t := range eachAfterEach(turns) {
+		row.kinds = append(row.kinds, t.kind)
+		row.choices += t.outcome
+	}
+	row.base = true
 	return s.lengths(func(n int, compare bool) error {
 		run := func(at situation, low int) error {
 			at.low, at.lanes = low, low+n
 			_, err := s.alignments(at, compare)
 			return err
 		}
-		// With and without lanes before the first.
-		for _, low := range []int{0, 5} {
-			for _, base := range []bool{false, true} {
-				for _, list := range lists {
-					if err := run(situation{kinds: list, base: base}, low); err != nil {
-						return err
-					}
-				}
+		for _, list := range lists {
+			if err := run(situation{kinds: list}, 0); err != nil {
+				return err
 			}
 		}
-		if err := run(situation{kinds: row, base: true}, 0); err != nil {
-			return err
+		// With and without lanes before the first.
+		for _, low := range []int{0, 5} {
+			if err := run(row, low); err != nil {
+				return err
+			}
 		}
 		if s.Spec.Bits < s.Spec.Lane {
 			return nil // Go asks for no stream
 		}
 		// Here is a run for each alignment: the lengths take turns with all else.
-		turn := n
+		left := n
 		choose := func(of int) int {
-			defer func() { turn /= of }()
-			return turn % of
+			defer func() { left /= of }()
+			return left % of
 		}
-		at := situation{stream: true, kinds: append(lists, row)[choose(len(lists)+1)], base: choose(2) > 0}
+		at := row
+		if i := choose(len(lists) + 1); i < len(lists) {
+			at = situation{kinds: lists[i]}
+		}
+		at.stream, at.base = true, choose(2) > 0
 		return run(at, 5*choose(2))
 	})
 }
 
-// eachAfterEach is a row in which each kind comes after each, itself too.
-func eachAfterEach(kinds []int) []int {
-	var row []int
-	for i, kind := range kinds {
-		row = append(row, kind)
-		for _, other := range kinds[i+1:] {
-			row = append(row, kind, other)
+// eachAfterEach is a row in which each comes after each, itself too.
+func eachAfterEach[T any](list []T) []T {
+	var row []T
+	for i, x := range list {
+		row = append(row, x)
+		for _, other := range list[i+1:] {
+			row = append(row, x, other)
 		}
 	}
-	return append(row, kinds[0])
+	return append(row, list[0])
+}
+
+// executeUnpack runs an unpack kernel on a column of elements of the spec's width:
+// alone, and before and after a column of another kind.
+func (s *subject) executeUnpack() error {
+	size := bits.TrailingZeros(uint(s.Spec.Bits / 8))
+	return s.lengths(func(n int, compare bool) error {
+		for _, kind := range []int{size, size | signedKind} {
+			at := situation{lanes: n, kinds: []int{kind}}
+			streams, err := s.alignments(at, compare)
+			if at.stream = true; err == nil && streams {
+				_, err = s.alignments(at, compare)
+			}
+			at.stream = false
+			// With lanes before the first.
+			if at.low, at.lanes = 5, 5+n; err == nil {
+				err = s.choices(at, compare, func(*machine) {})
+			}
+			if err != nil {
+				return err
+			}
+			// The lengths take turns with the other's kind and what is decided.
+			other := n%4 | n/4%2*signedKind
+			for at.dst = range 2 {
+				at.kinds = []int{kind, other}
+				if at.dst == 1 {
+					slices.Reverse(at.kinds)
+				}
+				at.choices = strings.Repeat("01", 8)[n%2:]
+				if _, err := s.run(at, false); err != nil {
+					return fmt.Errorf("%v: %w", at, err)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // columns is the array that describes the columns.
@@ -70,19 +120,47 @@ func (s *subject) columns(m *machine, o Operand, at situation, operand func(stri
 	array.from, array.to = 0, len(at.kinds)*o.Size
 	array.pointers, array.fields = map[int]value{}, map[int]*term{}
 	for k, kind := range at.kinds {
+		known := map[int]*term{}
 		for _, f := range o.Fields {
 			offset := k*o.Size + f.Offset
 			switch f.Role {
 			case Source:
-				column := operand(columnName(f.Role, k), 8<<(kind&^SignKind))
+				column := operand(columnName(f.Role, k), elementBits(kind))
 				column.content = fmt.Sprint(column.name, "of", column.bits)
 				column.exact = column.bits == s.Spec.Bits
+				if column.writable = s.Shape == Unpack; column.writable && k == at.dst {
+					m.dst = column
+					column.align = at.align
+				}
 				array.pointers[offset] = value{s.constant(64, 0), column}
-			case Kind:
-				array.fields[offset] = s.constant(64, uint64(kind))
-			default:
+			case MoveMask:
 				array.fields[offset] = s.symbol(64, columnName(f.Role, k)+":", 0)
+			case Kind:
+				known[offset] = s.constant(8, uint64(kind&^signedKind))
+			case Signed:
+				if s.Shape == Unpack {
+					known[offset] = s.constant(8, uint64(kind/signedKind))
+				}
+			case Shift:
+				known[offset] = s.symbol(8, columnName(f.Role, k)+":", 0)
 			}
+		}
+		// What is known of the bytes that a shift begins, and what is not.
+		for _, f := range o.Fields {
+			if f.Role != Shift {
+				continue
+			}
+			var bytes []*term
+			for i := range 8 {
+				offset := k*o.Size + f.Offset + i
+				t := known[offset]
+				if t == nil {
+					t = s.symbol(8, fmt.Sprint("byte", offset, ":"), 0)
+				}
+				array.fields[offset] = t
+				bytes = append(bytes, t)
+			}
+			array.fields[k*o.Size+f.Offset] = s.join(bytes)
 		}
 	}
 	return array
@@ -93,11 +171,41 @@ func columnName(role Role, k int) string {
 	return fmt.Sprintf("%s%d", map[Role]string{Source: "column", Shift: "shift", MoveMask: "mask"}[role], k)
 }
 
+// ofColumn reports whether a symbol is an argument of column k.
+func ofColumn(k int) func(x *term) bool {
+	return func(x *term) bool {
+		return x.name == columnName(Shift, k)+":" || x.name == columnName(MoveMask, k)+":"
+	}
+}
+
+// asFirst is an expression of column k as that of column 0 would be.
+func (s *subject) asFirst(t *term, k int) *term {
+	for _, role := range []Role{Source, Shift, MoveMask} {
+		t = s.rename(t, columnName(role, k), columnName(role, 0))
+	}
+	return t
+}
+
+// claimElement claims what a lane of a column is.
+func (s *subject) claimElement(m *machine, key claimKey, lane int, at situation) error {
+	if s.apart[key] {
+		return nil
+	}
+	s.apart[key] = true
+	signed := at.kinds[at.dst]&signedKind != 0
+	th := theorem{Spec: s.Spec, have: s.asFirst(key.have, at.dst), given: s.asFirst(m.given(ofColumn(at.dst)), at.dst), signed: signed}
+	th.roles = map[string]Role{s.name(Source): Source, columnName(Shift, 0): Shift, columnName(MoveMask, 0): MoveMask}
+	if s.add(claimKey{have: th.have, spec: th.Spec, signed: signed, given: th.given}, claim{th, lane, at}) && len(at.kinds) > 1 {
+		return fmt.Errorf("lane %d: column %d is not as it would be alone", lane, at.dst)
+	}
+	return nil
+}
+
 // claimColumns takes an expression apart: what each column makes of that before
 // it, and the base at the bottom.
-func (s *subject) claimColumns(key claimKey, lane int, at situation) error {
+func (s *subject) claimColumns(m *machine, key claimKey, lane int, at situation) error {
 	key.same = fmt.Sprint(at.kinds, at.base)
-	if s.packed[key] {
+	if s.apart[key] {
 		return nil
 	}
 	have := key.have
@@ -107,10 +215,7 @@ func (s *subject) claimColumns(key claimKey, lane int, at situation) error {
 		if err != nil {
 			return fmt.Errorf("lane %d: %w", lane, err)
 		}
-		steps[k] = s.replace(have, before, s.symbol(s.Spec.Bits, "before", 0))
-		for _, role := range []Role{Source, Shift, MoveMask} {
-			steps[k] = s.rename(steps[k], columnName(role, k), columnName(role, 0))
-		}
+		steps[k] = s.asFirst(s.replace(have, before, s.symbol(s.Spec.Bits, "before", 0)), k)
 		have = before
 	}
 	bottom := theorem{Spec: s.Spec, have: have, roles: map[string]Role{s.name(Keep): Keep, s.name(Constant): Constant}}
@@ -120,8 +225,8 @@ func (s *subject) claimColumns(key claimKey, lane int, at situation) error {
 	}
 	s.add(claimKey{have: have, spec: bottom.Spec, same: fmt.Sprint(at.base)}, claim{bottom, lane, at})
 	for k, step := range steps {
-		th := theorem{Spec: s.Spec, have: step, roles: map[string]Role{"before": Before}}
-		th.Word = 8 << (at.kinds[k] &^ SignKind)
+		th := theorem{Spec: s.Spec, have: step, roles: map[string]Role{"before": Before}, given: s.asFirst(m.given(ofColumn(k)), k)}
+		th.Word = elementBits(at.kinds[k])
 		th.Instruction = Move
 		if at.kinds[k]&SignKind != 0 {
 			th.Instruction = AddSign
@@ -129,11 +234,11 @@ func (s *subject) claimColumns(key claimKey, lane int, at situation) error {
 		th.roles[fmt.Sprint(columnName(Source, 0), "of", th.Word)] = Source
 		th.roles[columnName(Shift, 0)] = Shift
 		th.roles[columnName(MoveMask, 0)] = MoveMask
-		if s.add(claimKey{have: step, spec: th.Spec}, claim{th, lane, at}) && k > 0 {
+		if s.add(claimKey{have: step, spec: th.Spec, given: th.given}, claim{th, lane, at}) && k > 0 {
 			return fmt.Errorf("lane %d: column %d is not packed as it would be alone", lane, k)
 		}
 	}
-	s.packed[key] = true
+	s.apart[key] = true
 	return nil
 }
 

@@ -17,13 +17,15 @@
 // further and further apart: they must be the same in each turn but for counters
 // and lanes that move on evenly.
 //
-// At each length a Pack kernel is run with no column and with one of each kind, all
-// with and without base and with and without lanes before the first, and with a row
-// of columns in which each kind comes after each. Other columns are not run: what a
-// column adds in the row must be what it adds alone, so it does not matter what
-// came before it. With stores that bypass the cache there is a run for each
-// alignment, and the lengths take turns with columns, base and lanes before the
-// first.
+// At each length a Pack kernel is run with no column, with one of each kind, and
+// with a row in which each kind comes after each, which is with base, and with and
+// without lanes before the first. More columns are not run: what a column adds in
+// the row must be what it adds alone, and each turn of the loop over columns is the
+// same instructions. With stores that bypass the cache there is a run for each
+// alignment, and lengths take turns with columns, base and lanes before the first
+// instead of being run with all of them. An Unpack kernel is run with one column of
+// each kind, and with another one before or after it, with whose kinds the lengths
+// take turns: a column must be what it is alone.
 //
 // Then z3 shows that each expression that occurs, with lanes counted from the
 // result's own, equals the specification (theorem.go). Lanes have few different
@@ -35,8 +37,9 @@
 // table of kernels and the roles of operands say. That is the Go code's part, and
 // tested only: that mask and value are the field's in every lane, that shift, mask
 // and sign are those of the field (extract.go shows that bfe comes out then, but
-// for Field.From), that the parts of a Pack have no bit in common and make the
-// fields in their order, and that pieces of a slice are handed out as one.
+// for Field.From), that the fields of a Pack have no bit in common, and those of an
+// Unpack end in the words and the elements, or Go makes others of them that do, and
+// that pieces of a slice are handed out as one.
 package proof
 
 import (
@@ -61,6 +64,7 @@ type Kernel struct {
 	Overlap  bool      // operands may overlap dst in any way, rather than be dst exactly
 	Guarded  bool      // lanes that are not active are not even rewritten
 	Least    int       // the fewest lanes that it is called with
+	Forks    bool      // Pack: where it goes depends on the sign of a column's shift
 }
 
 // A Spec is what each lane must equal.
@@ -73,8 +77,9 @@ type Spec struct {
 
 // The instructions that kernels must equal. Those that are no instruction of an
 // ISA are what Go makes one of, in this package's terms: Move is src shifted by a
-// signed count and masked, with its sign extended; Pack's parts are Move and
-// AddSign, added to KeepBase.
+// signed count and masked, with its sign extended; Pack's columns are Move and
+// AddSign, added to KeepBase; Unpack's are PutField, which is Move by a count that
+// is to the right where it is positive, of a mask that moves along.
 const (
 	BFI         = "bfi"   // PTX
 	BFEUnsigned = "bfe.u" // PTX
@@ -83,6 +88,7 @@ const (
 	Move        = "move"
 	AddSign     = "sign"
 	KeepBase    = "keep"
+	PutField    = "put"
 )
 
 // A Shape says which lanes of dst a kernel writes.
@@ -93,6 +99,7 @@ const (
 	Masked              // the same, of which those not active keep their value
 	Warp                // 32, of which those not active keep their value
 	Pack                // those from Low up to High, made of Columns
+	Unpack              // dst is the Columns, of each those from Low up to High
 )
 
 // An Operand is an argument, and what it is to the instruction.
@@ -123,12 +130,13 @@ const (
 	Width            // its low 8 bits count
 	FieldMask        // the ones of the field that pos and width say, in every lane
 	FieldValue       // the field of a value, at its place, in every lane
-	Shift            // Move: by how much, to the left where positive
-	MoveMask         // Move: which bits remain, in every lane
+	Shift            // Move: by how much, to the left where positive; in Columns a byte, with 7 more bytes that follow
+	MoveMask         // Move: which bits remain, in every lane, or in Columns once
 	Sign             // Move: the highest of them if the field is signed, else 0, in every lane
-	Keep             // Pack: the bits of base that remain, in every lane
-	Constant         // Pack: bits to add, in every lane
-	Kind             // Columns: the elements' size as a power of two, and maybe SignKind
+	Keep             // Pack: the bits of base that remain
+	Constant         // Pack: bits to add
+	Kind             // Columns: a byte, the elements' size as a power of two, and maybe SignKind
+	Signed           // Columns: a byte, 1 if Unpack's field has a sign, else 0
 	Before           // Pack: the word before a column
 	Active           // a bit for each lane
 	Columns          // an array of what each column has
@@ -142,6 +150,12 @@ const (
 
 // SignKind in a column's kind says that its sign is added, rather than its bits.
 const SignKind = 4
+
+// signedKind in a situation's kind says that the field is signed.
+const signedKind = 8
+
+// elementBits is the width of elements of a kind.
+func elementBits(kind int) int { return 8 << (kind & 3) }
 
 // A File is an assembly file.
 type File struct{ Name, Text string }
@@ -204,7 +218,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	}
 	extractions := map[extraction]bool{}
 	for _, s := range subjects {
-		if s.Spec.Instruction == Move {
+		if s.Spec.Instruction == Move || s.Spec.Instruction == PutField {
 			extractions[extraction{s.Spec.Word, s.Spec.Bits, false}] = true
 			extractions[extraction{s.Spec.Word, s.Spec.Bits, true}] = true
 		}
@@ -285,7 +299,8 @@ type situation struct {
 	low     int
 	align   int // the low bits of dst's address
 	stream  bool
-	kinds   []int  // Pack: of the columns
+	kinds   []int  // of the columns
+	dst     int    // Unpack: the column that dst is
 	base    bool   // Pack: it is not nil
 	signed  bool   // Move: the sign is not 0
 	choices string // the outcomes of what arguments decide
@@ -299,6 +314,9 @@ func (s situation) String() string {
 	}
 	if s.kinds != nil {
 		text += fmt.Sprintf(", columns of kinds %v, base given: %t", s.kinds, s.base)
+	}
+	if s.dst > 0 {
+		text += fmt.Sprintf(", dst is column %d", s.dst)
 	}
 	if s.signed {
 		text += ", signed"
@@ -324,7 +342,7 @@ type subject struct {
 	met           []met             // by lane
 	claims        map[claimKey]claim
 	order         []claimKey        // of claims
-	packed        map[claimKey]bool // Pack: expressions that have been taken apart
+	apart         map[claimKey]bool // Pack, Unpack: expressions that have been taken apart
 }
 
 // A claimKey is a lane's expression, and what else its theorem depends on.
@@ -355,7 +373,7 @@ type claim struct {
 }
 
 func newSubject(k Kernel, f *function) *subject {
-	s := &subject{Kernel: k, model: newModel(f), checked: map[laneKey]*term{}, claims: map[claimKey]claim{}, packed: map[claimKey]bool{}}
+	s := &subject{Kernel: k, model: newModel(f), checked: map[laneKey]*term{}, claims: map[claimKey]claim{}, apart: map[claimKey]bool{}}
 	most := 1
 	for _, in := range f.insts {
 		for _, o := range in.operands {
@@ -410,6 +428,8 @@ func (s *subject) execute() error {
 		return s.situations(situation{lanes: 32}, false)
 	case Pack:
 		return s.executePack()
+	case Unpack:
+		return s.executeUnpack()
 	}
 	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
 }
@@ -529,6 +549,9 @@ func (s *subject) run(at situation, compare bool) (*machine, error) {
 	if err == nil {
 		if compare {
 			m.loops = &loops{last: map[int]*turn{}}
+			if s.Shape == Unpack {
+				m.loops.depth = 1 // they are in that over the columns
+			}
 		}
 		err = m.run()
 	}
@@ -548,7 +571,7 @@ func (s *subject) run(at situation, compare bool) (*machine, error) {
 func (s *subject) machine(at situation) (*machine, error) {
 	m := &machine{
 		model: s.model, arguments: map[string]value{}, used: map[Role]bool{}, overlap: s.Overlap,
-		roles: map[string]Role{}, nonzero: map[*term]bool{}, choices: at.choices, given: s.constant(1, 1),
+		roles: map[string]Role{}, nonzero: map[*term]bool{}, choices: at.choices,
 	}
 	operand := func(name string, bits int) *region {
 		r := &region{name: name, content: name, bits: bits, from: at.low * bits / 8, to: (at.lanes*bits + 7) / 8}
@@ -575,7 +598,7 @@ func (s *subject) machine(at situation) (*machine, error) {
 			v = pointer(s.columns(m, o, at, operand))
 		case Count:
 			v = number(64, at.lanes)
-			if s.Shape == Pack {
+			if s.name(Columns) != "" {
 				v = number(64, len(at.kinds))
 			}
 		case Bytes:
@@ -638,9 +661,12 @@ func (s *subject) check(m *machine, at situation) error {
 	if s.Guarded && slices.Contains(m.dst.unguarded, 1) {
 		return errors.New("writes lanes whether they are active or not")
 	}
-	key := claimKey{spec: s.Spec, signed: at.signed, given: m.given}
+	key := claimKey{spec: s.Spec, signed: at.signed, given: m.given(func(*term) bool { return true })}
 	if s.Shape == Warp || s.Shape == Masked {
 		key.same = at.same // inactive lanes hold that
+	}
+	if s.Shape == Unpack {
+		key.same = fmt.Sprint(at.kinds, at.dst)
 	}
 	for len(s.met) < at.lanes {
 		s.met = append(s.met, met{})
@@ -659,7 +685,7 @@ func (s *subject) check(m *machine, at situation) error {
 		}
 		claimed := key
 		claimed.have = have
-		if err := s.claim(claimed, lane, at); err != nil {
+		if err := s.claim(m, claimed, lane, at); err != nil {
 			return err
 		}
 		if len(s.claims) > mostClaims {
@@ -705,9 +731,12 @@ func (s *subject) lane(m *machine, lane int) (*term, error) {
 }
 
 // claim makes a theorem of a lane's expression, unless it has been made already.
-func (s *subject) claim(key claimKey, lane int, at situation) error {
-	if s.Shape == Pack {
-		return s.claimColumns(key, lane, at)
+func (s *subject) claim(m *machine, key claimKey, lane int, at situation) error {
+	switch s.Shape {
+	case Pack:
+		return s.claimColumns(m, key, lane, at)
+	case Unpack:
+		return s.claimElement(m, key, lane, at)
 	}
 	if _, ok := s.claims[key]; ok {
 		return nil

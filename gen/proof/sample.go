@@ -1,8 +1,11 @@
 package proof
 
 import (
+	"errors"
+	"fmt"
 	"hash/fnv"
 	"maps"
+	mathbits "math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -13,6 +16,7 @@ type Sample struct {
 	Symbol    string
 	Types     []string // of the arguments, in Go
 	Arguments []Argument
+	Column    int // the offset of the pointer to dst where no argument points there, else -1
 	Want      []byte
 }
 
@@ -65,7 +69,17 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 	}
 	align := at.align
 	at.align %= 1 << s.granule
-	if s.Shape == Pack {
+	switch s.Shape {
+	case Unpack:
+		kind := mathbits.TrailingZeros(uint(s.Spec.Bits / 8))
+		at.kinds = []int{kind | r.IntN(2)*signedKind, r.IntN(4) | r.IntN(2)*signedKind}
+		if at.stream {
+			at.kinds = at.kinds[:1] // so does Go
+		} else if at.dst = r.IntN(2); at.dst == 1 {
+			slices.Reverse(at.kinds)
+		}
+		at.low = min(at.lanes, r.IntN(6))
+	case Pack:
 		for range r.IntN(4) {
 			at.kinds = append(at.kinds, r.IntN(4))
 		}
@@ -86,22 +100,22 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		if m, err = s.machine(at); err != nil {
 			return err
 		}
-		if err = m.run(); err == nil && eval(m.given, value) == 0 {
+		if err = m.run(); err == nil && eval(m.given(func(*term) bool { return true }), value) == 0 {
 			return errChoice // the operands choose otherwise
 		}
 		return err
 	}
+	// Each outcome in turn, of more and more that is decided.
 	err := choices("")
-	for c := range 8 {
-		if err == nil {
-			break
+	for count := 1; errors.Is(err, errChoice) && count <= 8; count++ {
+		for outcomes := 0; errors.Is(err, errChoice) && outcomes < 1<<count; outcomes++ {
+			err = choices(fmt.Sprintf("%0*b", count, outcomes))
 		}
-		err = choices([]string{"0", "1", "00", "01", "10", "11", "000", "001"}[c])
 	}
 	if err != nil {
 		return Sample{}, err
 	}
-	sample := Sample{Symbol: s.Symbol}
+	sample := Sample{Symbol: s.Symbol, Column: -1}
 	bytesOf := func(r *region) []byte {
 		data := make([]byte, r.to)
 		for i := r.from; i < r.to; i++ {
@@ -117,6 +131,12 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		}
 		return data
 	}
+	before := func(r *region) []byte {
+		unwritten := *r
+		unwritten.cells = nil
+		return bytesOf(&unwritten)
+	}
+	sample.Want = bytesOf(m.dst)
 	for _, p := range s.function.params {
 		v := m.arguments[p.name]
 		sample.Types = append(sample.Types, p.typ)
@@ -125,17 +145,18 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		case v.region == nil:
 			a.Number = eval(v.t, value)
 		case v.region == m.dst:
-			sample.Want = bytesOf(m.dst)
-			before := *m.dst
-			before.cells = nil
-			a.Memory, a.Align = bytesOf(&before), align
+			a.Memory, a.Align = before(m.dst), align
 		default:
 			a.Memory, a.Align = bytesOf(v.region), r.IntN(64)
 			for _, offset := range slices.Sorted(maps.Keys(v.region.pointers)) {
 				if a.Pointers == nil {
 					a.Pointers = map[int][]byte{}
 				}
-				a.Pointers[offset] = bytesOf(v.region.pointers[offset].region)
+				to := v.region.pointers[offset].region
+				if to == m.dst {
+					sample.Column, a.Align = offset, align
+				}
+				a.Pointers[offset] = before(to)
 			}
 		}
 		sample.Arguments = append(sample.Arguments, a)

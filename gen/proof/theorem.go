@@ -62,14 +62,23 @@ func (th theorem) cases() []string {
 	switch th.Instruction {
 	case BFI, BFEUnsigned, BFESigned:
 		last = th.Word
-	case Move:
-		first, last = -th.Word, th.Bits
+	case Move, PutField:
+		first, last = -th.Word, th.farthest()
 	}
 	var list []string
 	for c := first; c <= last; c++ {
 		list = append(list, th.differ(c))
 	}
 	return list
+}
+
+// farthest is the least shift to the left that moves everything out of the lane:
+// what Pack moves past the word is cut off.
+func (th theorem) farthest() int {
+	if th.symbol(Before) != "" {
+		return th.Lane
+	}
+	return th.Bits
 }
 
 // differ declares the operands and asserts that the expression and the
@@ -100,12 +109,18 @@ func (th theorem) differ(c int) string {
 		} else {
 			assert("(bvuge pos.low #x%02x)", c)
 		}
-	case Move:
+	case Move, PutField:
 		// Only bits that the shift brings are in the mask, and of the element.
 		reach := uint64(0)
-		if -th.Word < c && c < th.Bits {
+		if -th.Word < c && c < th.farthest() {
 			shift = literal(64, uint64(c))
-			reach = ones(th.Word) >> max(-c, 0) << max(c, 0) & ones(th.Bits)
+			switch {
+			case th.Instruction == PutField:
+				shift = literal(8, uint64(-c)&0xff)
+			case th.symbol(Before) != "":
+				shift = literal(8, uint64(c)&0xff)
+			}
+			reach = ones(th.Word) >> max(-c, 0) << max(c, 0) & ones(th.farthest())
 		}
 		assert("(= (bvand mask.lane (bvnot %s)) %s)", literal(th.Lane, reach), literal(th.Lane, 0))
 		// The sign is the highest bit of the mask, or 0.
@@ -119,11 +134,20 @@ func (th theorem) differ(c int) string {
 			assert("(or (= mask.lane %[1]s) (= (bvand %[2]s (bvadd %[2]s %[3]s)) %[1]s))", literal(th.Lane, 0), filled, one)
 		}
 		if th.signed {
-			assert("(distinct sign.lane %s)", literal(th.Lane, 0))
+			assert("(or (= mask.lane %[1]s) (distinct sign.lane %[1]s))", literal(th.Lane, 0))
 		} else {
 			assert("(= sign.lane %s)", literal(th.Lane, 0))
 		}
 	}
+	// What Go does not replicate.
+	lowest := func(name string, bits int, lane string) {
+		if bits > th.Lane {
+			declare(name+".upper", bits-th.Lane)
+			lane = fmt.Sprintf("(concat %s.upper %s)", name, lane)
+		}
+		define(name, bits, lane)
+	}
+	once := th.symbol(Before) != ""
 	for _, t := range th.operands() {
 		name := symbolName(t)
 		repeat := func(lane string, bits int) string { return concat(slices.Repeat([]string{lane}, t.bits/bits)) }
@@ -143,14 +167,19 @@ func (th theorem) differ(c int) string {
 			define(name, t.bits, repeat(field, th.Word))
 		case ok && role == FieldValue:
 			define(name, t.bits, repeat(bfi(bitsOf("value.lane", th.Word), slices.Repeat([]string{"#b0"}, th.Word), c), th.Word))
+		case ok && role == MoveMask && th.Instruction == PutField:
+			// In the words it is where the field is.
+			define(name, t.bits, fmt.Sprintf("((_ rotate_left %d) ((_ zero_extend %d) mask.lane))", (64-c)%64, 64-th.Lane))
+		case ok && once && role == MoveMask:
+			lowest(name, t.bits, "mask.lane")
 		case ok && role == MoveMask:
 			define(name, t.bits, repeat("mask.lane", th.Lane))
 		case ok && role == Sign:
 			define(name, t.bits, repeat("sign.lane", th.Lane))
 		case ok && role == Keep:
-			define(name, t.bits, repeat("keep.lane", th.Lane))
+			lowest(name, t.bits, "keep.lane")
 		case ok && role == Constant:
-			define(name, t.bits, repeat("constant.lane", th.Lane))
+			lowest(name, t.bits, "constant.lane")
 		case ok && role == Shift && shift != "":
 			define(name, t.bits, shift)
 		default:
@@ -215,7 +244,7 @@ func (th theorem) want(c int) string {
 		return bfe(bitsOf(src, th.Word), c, true)
 	case VBFI:
 		return fmt.Sprintf("(bvor (bvand %[1]s %[2]s) (bvand (bvnot %[1]s) %[3]s))", th.symbol(Mask), src, th.symbol(Base))
-	case Move:
+	case Move, PutField:
 		lane := sized(src, th.Word, th.Lane)
 		moved := fmt.Sprintf("(bvand (bvshl %s %s) mask.lane)", lane, literal(th.Lane, uint64(min(max(c, 0), th.Lane-1))))
 		if c < 0 {
