@@ -161,8 +161,8 @@ func Extract[T Word](dst, src []T, pos, width uint32) {
 	if !fits(dst, src) {
 		panic(misfit("Extract", operandOf("dst", dst), operandOf("src", src)))
 	}
-	shift, mask, sign := extraction[T](pos, width)
-	extract(pointer(dst), pointer(src), len(dst), shift, mask, sign, false)
+	pos, mask, sign := extraction[T](pos, width)
+	extract(pointer(dst), pointer(src), len(dst), pos, mask, sign, false)
 }
 
 // ExtractEach takes a field of its own out of each lane: dst[i] is the width[i]

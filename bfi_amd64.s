@@ -6281,45 +6281,32 @@ end3:
 	VZEROUPPER
 	RET
 
-// func extract8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// func extract8AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, MMX+
 TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
+	VPBROADCASTQ pos+24(FP), Y0
+	VPBROADCASTQ mask+32(FP), Y1
+	VPBROADCASTQ sign+40(FP), Y2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x20
 	JB           short1
 	LEAQ         -32(DX), BX
-	VMOVDQU      (CX)(BX*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBB       Y3, Y4, Y4
+	VMOVDQU      (CX)(BX*1), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBB       Y2, Y3, Y3
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000200
 	JB           cached2
-	VMOVDQU      (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBB       Y3, Y5, Y5
+	VMOVDQU      (CX), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBB       Y2, Y4, Y4
 	MOVQ         AX, SI
 	NEGQ         SI
 	ANDQ         $0x1f, SI
@@ -6332,34 +6319,30 @@ TEXT ·extract8AVX2(SB), NOSPLIT, $0-49
 
 	// 4 vectors a turn, stored past the cache.
 stream5:
-	VMOVDQU  (CX)(SI*1), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBB   Y3, Y6, Y6
-	VMOVNTDQ Y6, (AX)(SI*1)
-	VMOVDQU  32(CX)(SI*1), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBB   Y3, Y6, Y6
-	VMOVNTDQ Y6, 32(AX)(SI*1)
-	VMOVDQU  64(CX)(SI*1), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBB   Y3, Y6, Y6
-	VMOVNTDQ Y6, 64(AX)(SI*1)
-	VMOVDQU  96(CX)(SI*1), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBB   Y3, Y6, Y6
-	VMOVNTDQ Y6, 96(AX)(SI*1)
+	VMOVDQU  (CX)(SI*1), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBB   Y2, Y5, Y5
+	VMOVNTDQ Y5, (AX)(SI*1)
+	VMOVDQU  32(CX)(SI*1), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBB   Y2, Y5, Y5
+	VMOVNTDQ Y5, 32(AX)(SI*1)
+	VMOVDQU  64(CX)(SI*1), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBB   Y2, Y5, Y5
+	VMOVNTDQ Y5, 64(AX)(SI*1)
+	VMOVDQU  96(CX)(SI*1), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBB   Y2, Y5, Y5
+	VMOVNTDQ Y5, 96(AX)(SI*1)
 	ADDQ     $0x00000080, SI
 	SUBQ     $0x00000080, DI
 	JAE      stream5
@@ -6375,34 +6358,30 @@ cached2:
 
 	// 4 vectors a turn.
 vectors7:
-	VMOVDQU (CX)(SI*1), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBB  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*1)
-	VMOVDQU 32(CX)(SI*1), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBB  Y3, Y6, Y6
-	VMOVDQU Y6, 32(AX)(SI*1)
-	VMOVDQU 64(CX)(SI*1), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBB  Y3, Y6, Y6
-	VMOVDQU Y6, 64(AX)(SI*1)
-	VMOVDQU 96(CX)(SI*1), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBB  Y3, Y6, Y6
-	VMOVDQU Y6, 96(AX)(SI*1)
+	VMOVDQU (CX)(SI*1), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBB  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*1)
+	VMOVDQU 32(CX)(SI*1), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBB  Y2, Y5, Y5
+	VMOVDQU Y5, 32(AX)(SI*1)
+	VMOVDQU 64(CX)(SI*1), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBB  Y2, Y5, Y5
+	VMOVDQU Y5, 64(AX)(SI*1)
+	VMOVDQU 96(CX)(SI*1), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBB  Y2, Y5, Y5
+	VMOVDQU Y5, 96(AX)(SI*1)
 	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DI
 	JAE     vectors7
@@ -6414,13 +6393,12 @@ vectorsDone8:
 
 	// One vector a turn.
 vector9:
-	VMOVDQU (CX)(SI*1), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBB  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*1)
+	VMOVDQU (CX)(SI*1), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBB  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	SUBQ    $0x20, DI
 	JAE     vector9
@@ -6431,74 +6409,68 @@ vectorDone10:
 	JB   tail3
 
 	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
+	VMOVDQU Y4, (AX)
 
 tail3:
 	// The last vector.
-	VMOVDQU Y4, (AX)(BX*1)
+	VMOVDQU Y3, (AX)(BX*1)
 	VZEROUPPER
 	RET
 
 short1:
 	CMPQ    DX, $0x10
 	JB      under16_11
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBB  X3, X4, X4
+	VMOVDQU (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBB  X2, X3, X3
 	LEAQ    -16(DX), DX
-	VMOVDQU (CX)(DX*1), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBB  X3, X0, X0
+	VMOVDQU (CX)(DX*1), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBB  X2, X0, X0
 	VMOVDQU X0, (AX)(DX*1)
-	VMOVDQU X4, (AX)
+	VMOVDQU X3, (AX)
 	VZEROUPPER
 	RET
 
 under16_11:
 	CMPQ    DX, $0x08
 	JB      under8_12
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBB  X3, X4, X4
+	VMOVQ   (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBB  X2, X3, X3
 	LEAQ    -8(DX), DX
-	VMOVQ   (CX)(DX*1), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBB  X3, X0, X0
+	VMOVQ   (CX)(DX*1), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBB  X2, X0, X0
 	VMOVQ   X0, (AX)(DX*1)
-	VMOVQ   X4, (AX)
+	VMOVQ   X3, (AX)
 	VZEROUPPER
 	RET
 
 under8_12:
 	CMPQ    DX, $0x04
 	JB      under4_13
-	VMOVD   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBB  X3, X4, X4
+	VMOVD   (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBB  X2, X3, X3
 	LEAQ    -4(DX), DX
-	VMOVD   (CX)(DX*1), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBB  X3, X0, X0
+	VMOVD   (CX)(DX*1), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBB  X2, X0, X0
 	VMOVD   X0, (AX)(DX*1)
-	VMOVD   X4, (AX)
+	VMOVD   X3, (AX)
 	VZEROUPPER
 	RET
 
@@ -6506,22 +6478,20 @@ under4_13:
 	CMPQ    DX, $0x02
 	JB      under2_14
 	MOVWLZX (CX), BX
-	VMOVD   BX, X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBB  X3, X4, X4
+	VMOVD   BX, X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBB  X2, X3, X3
 	LEAQ    -2(DX), DX
 	MOVWLZX (CX)(DX*1), CX
-	VMOVD   CX, X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBB  X3, X0, X0
+	VMOVD   CX, X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBB  X2, X0, X0
 	VPEXTRW $0x00, X0, (AX)(DX*1)
-	VPEXTRW $0x00, X4, (AX)
+	VPEXTRW $0x00, X3, (AX)
 	VZEROUPPER
 	RET
 
@@ -6529,12 +6499,11 @@ under2_14:
 	CMPQ    DX, $0x01
 	JB      under1_15
 	MOVBLZX (CX), CX
-	VMOVD   CX, X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBB  X3, X0, X0
+	VMOVD   CX, X3
+	VPSRLVQ X0, X3, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBB  X2, X0, X0
 	VPEXTRB $0x00, X0, (AX)
 	VZEROUPPER
 	RET
@@ -6543,45 +6512,32 @@ under1_15:
 	VZEROUPPER
 	RET
 
-// func extract16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// func extract16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, MMX+
 TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
+	VPBROADCASTQ pos+24(FP), Y0
+	VPBROADCASTQ mask+32(FP), Y1
+	VPBROADCASTQ sign+40(FP), Y2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x10
 	JB           short1
 	LEAQ         -16(DX), BX
-	VMOVDQU      (CX)(BX*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBW       Y3, Y4, Y4
+	VMOVDQU      (CX)(BX*2), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBW       Y2, Y3, Y3
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000100
 	JB           cached2
-	VMOVDQU      (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
+	VMOVDQU      (CX), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
 	MOVQ         AX, SI
 	NEGQ         SI
 	ANDQ         $0x1f, SI
@@ -6595,34 +6551,30 @@ TEXT ·extract16AVX2(SB), NOSPLIT, $0-49
 
 	// 4 vectors a turn, stored past the cache.
 stream5:
-	VMOVDQU  (CX)(SI*2), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBW   Y3, Y6, Y6
-	VMOVNTDQ Y6, (AX)(SI*2)
-	VMOVDQU  32(CX)(SI*2), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBW   Y3, Y6, Y6
-	VMOVNTDQ Y6, 32(AX)(SI*2)
-	VMOVDQU  64(CX)(SI*2), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBW   Y3, Y6, Y6
-	VMOVNTDQ Y6, 64(AX)(SI*2)
-	VMOVDQU  96(CX)(SI*2), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBW   Y3, Y6, Y6
-	VMOVNTDQ Y6, 96(AX)(SI*2)
+	VMOVDQU  (CX)(SI*2), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBW   Y2, Y5, Y5
+	VMOVNTDQ Y5, (AX)(SI*2)
+	VMOVDQU  32(CX)(SI*2), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBW   Y2, Y5, Y5
+	VMOVNTDQ Y5, 32(AX)(SI*2)
+	VMOVDQU  64(CX)(SI*2), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBW   Y2, Y5, Y5
+	VMOVNTDQ Y5, 64(AX)(SI*2)
+	VMOVDQU  96(CX)(SI*2), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBW   Y2, Y5, Y5
+	VMOVNTDQ Y5, 96(AX)(SI*2)
 	ADDQ     $0x40, SI
 	SUBQ     $0x40, DI
 	JAE      stream5
@@ -6638,34 +6590,30 @@ cached2:
 
 	// 4 vectors a turn.
 vectors7:
-	VMOVDQU (CX)(SI*2), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBW  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*2)
-	VMOVDQU 32(CX)(SI*2), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBW  Y3, Y6, Y6
-	VMOVDQU Y6, 32(AX)(SI*2)
-	VMOVDQU 64(CX)(SI*2), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBW  Y3, Y6, Y6
-	VMOVDQU Y6, 64(AX)(SI*2)
-	VMOVDQU 96(CX)(SI*2), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBW  Y3, Y6, Y6
-	VMOVDQU Y6, 96(AX)(SI*2)
+	VMOVDQU (CX)(SI*2), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBW  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*2)
+	VMOVDQU 32(CX)(SI*2), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBW  Y2, Y5, Y5
+	VMOVDQU Y5, 32(AX)(SI*2)
+	VMOVDQU 64(CX)(SI*2), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBW  Y2, Y5, Y5
+	VMOVDQU Y5, 64(AX)(SI*2)
+	VMOVDQU 96(CX)(SI*2), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBW  Y2, Y5, Y5
+	VMOVDQU Y5, 96(AX)(SI*2)
 	ADDQ    $0x40, SI
 	SUBQ    $0x40, DI
 	JAE     vectors7
@@ -6677,13 +6625,12 @@ vectorsDone8:
 
 	// One vector a turn.
 vector9:
-	VMOVDQU (CX)(SI*2), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBW  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*2)
+	VMOVDQU (CX)(SI*2), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBW  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*2)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, DI
 	JAE     vector9
@@ -6694,74 +6641,68 @@ vectorDone10:
 	JB   tail3
 
 	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
+	VMOVDQU Y4, (AX)
 
 tail3:
 	// The last vector.
-	VMOVDQU Y4, (AX)(BX*2)
+	VMOVDQU Y3, (AX)(BX*2)
 	VZEROUPPER
 	RET
 
 short1:
 	CMPQ    DX, $0x08
 	JB      under8_11
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBW  X3, X4, X4
+	VMOVDQU (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBW  X2, X3, X3
 	LEAQ    -8(DX), DX
-	VMOVDQU (CX)(DX*2), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
+	VMOVDQU (CX)(DX*2), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBW  X2, X0, X0
 	VMOVDQU X0, (AX)(DX*2)
-	VMOVDQU X4, (AX)
+	VMOVDQU X3, (AX)
 	VZEROUPPER
 	RET
 
 under8_11:
 	CMPQ    DX, $0x04
 	JB      under4_12
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBW  X3, X4, X4
+	VMOVQ   (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBW  X2, X3, X3
 	LEAQ    -4(DX), DX
-	VMOVQ   (CX)(DX*2), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
+	VMOVQ   (CX)(DX*2), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBW  X2, X0, X0
 	VMOVQ   X0, (AX)(DX*2)
-	VMOVQ   X4, (AX)
+	VMOVQ   X3, (AX)
 	VZEROUPPER
 	RET
 
 under4_12:
 	CMPQ    DX, $0x02
 	JB      under2_13
-	VMOVD   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBW  X3, X4, X4
+	VMOVD   (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBW  X2, X3, X3
 	LEAQ    -2(DX), DX
-	VMOVD   (CX)(DX*2), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
+	VMOVD   (CX)(DX*2), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBW  X2, X0, X0
 	VMOVD   X0, (AX)(DX*2)
-	VMOVD   X4, (AX)
+	VMOVD   X3, (AX)
 	VZEROUPPER
 	RET
 
@@ -6769,12 +6710,11 @@ under2_13:
 	CMPQ    DX, $0x01
 	JB      under1_14
 	MOVWLZX (CX), CX
-	VMOVD   CX, X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBW  X3, X0, X0
+	VMOVD   CX, X3
+	VPSRLVQ X0, X3, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBW  X2, X0, X0
 	VPEXTRW $0x00, X0, (AX)
 	VZEROUPPER
 	RET
@@ -6783,45 +6723,32 @@ under1_14:
 	VZEROUPPER
 	RET
 
-// func extract32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// func extract32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, MMX+
 TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
+	VPBROADCASTQ pos+24(FP), Y0
+	VPBROADCASTQ mask+32(FP), Y1
+	VPBROADCASTQ sign+40(FP), Y2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x08
 	JB           short1
 	LEAQ         -8(DX), BX
-	VMOVDQU      (CX)(BX*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBD       Y3, Y4, Y4
+	VMOVDQU      (CX)(BX*4), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBD       Y2, Y3, Y3
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x00000080
 	JB           cached2
-	VMOVDQU      (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
+	VMOVDQU      (CX), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBD       Y2, Y4, Y4
 	MOVQ         AX, SI
 	NEGQ         SI
 	ANDQ         $0x1f, SI
@@ -6835,34 +6762,30 @@ TEXT ·extract32AVX2(SB), NOSPLIT, $0-49
 
 	// 4 vectors a turn, stored past the cache.
 stream5:
-	VMOVDQU  (CX)(SI*4), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBD   Y3, Y6, Y6
-	VMOVNTDQ Y6, (AX)(SI*4)
-	VMOVDQU  32(CX)(SI*4), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBD   Y3, Y6, Y6
-	VMOVNTDQ Y6, 32(AX)(SI*4)
-	VMOVDQU  64(CX)(SI*4), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBD   Y3, Y6, Y6
-	VMOVNTDQ Y6, 64(AX)(SI*4)
-	VMOVDQU  96(CX)(SI*4), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBD   Y3, Y6, Y6
-	VMOVNTDQ Y6, 96(AX)(SI*4)
+	VMOVDQU  (CX)(SI*4), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBD   Y2, Y5, Y5
+	VMOVNTDQ Y5, (AX)(SI*4)
+	VMOVDQU  32(CX)(SI*4), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBD   Y2, Y5, Y5
+	VMOVNTDQ Y5, 32(AX)(SI*4)
+	VMOVDQU  64(CX)(SI*4), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBD   Y2, Y5, Y5
+	VMOVNTDQ Y5, 64(AX)(SI*4)
+	VMOVDQU  96(CX)(SI*4), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBD   Y2, Y5, Y5
+	VMOVNTDQ Y5, 96(AX)(SI*4)
 	ADDQ     $0x20, SI
 	SUBQ     $0x20, DI
 	JAE      stream5
@@ -6878,34 +6801,30 @@ cached2:
 
 	// 4 vectors a turn.
 vectors7:
-	VMOVDQU (CX)(SI*4), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBD  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*4)
-	VMOVDQU 32(CX)(SI*4), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBD  Y3, Y6, Y6
-	VMOVDQU Y6, 32(AX)(SI*4)
-	VMOVDQU 64(CX)(SI*4), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBD  Y3, Y6, Y6
-	VMOVDQU Y6, 64(AX)(SI*4)
-	VMOVDQU 96(CX)(SI*4), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBD  Y3, Y6, Y6
-	VMOVDQU Y6, 96(AX)(SI*4)
+	VMOVDQU (CX)(SI*4), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBD  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*4)
+	VMOVDQU 32(CX)(SI*4), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBD  Y2, Y5, Y5
+	VMOVDQU Y5, 32(AX)(SI*4)
+	VMOVDQU 64(CX)(SI*4), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBD  Y2, Y5, Y5
+	VMOVDQU Y5, 64(AX)(SI*4)
+	VMOVDQU 96(CX)(SI*4), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBD  Y2, Y5, Y5
+	VMOVDQU Y5, 96(AX)(SI*4)
 	ADDQ    $0x20, SI
 	SUBQ    $0x20, DI
 	JAE     vectors7
@@ -6917,13 +6836,12 @@ vectorsDone8:
 
 	// One vector a turn.
 vector9:
-	VMOVDQU (CX)(SI*4), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBD  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*4)
+	VMOVDQU (CX)(SI*4), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBD  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*4)
 	ADDQ    $0x08, SI
 	SUBQ    $0x08, DI
 	JAE     vector9
@@ -6934,65 +6852,60 @@ vectorDone10:
 	JB   tail3
 
 	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
+	VMOVDQU Y4, (AX)
 
 tail3:
 	// The last vector.
-	VMOVDQU Y4, (AX)(BX*4)
+	VMOVDQU Y3, (AX)(BX*4)
 	VZEROUPPER
 	RET
 
 short1:
 	CMPQ    DX, $0x04
 	JB      under4_11
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBD  X3, X4, X4
+	VMOVDQU (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBD  X2, X3, X3
 	LEAQ    -4(DX), DX
-	VMOVDQU (CX)(DX*4), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
+	VMOVDQU (CX)(DX*4), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBD  X2, X0, X0
 	VMOVDQU X0, (AX)(DX*4)
-	VMOVDQU X4, (AX)
+	VMOVDQU X3, (AX)
 	VZEROUPPER
 	RET
 
 under4_11:
 	CMPQ    DX, $0x02
 	JB      under2_12
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBD  X3, X4, X4
+	VMOVQ   (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBD  X2, X3, X3
 	LEAQ    -2(DX), DX
-	VMOVQ   (CX)(DX*4), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
+	VMOVQ   (CX)(DX*4), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBD  X2, X0, X0
 	VMOVQ   X0, (AX)(DX*4)
-	VMOVQ   X4, (AX)
+	VMOVQ   X3, (AX)
 	VZEROUPPER
 	RET
 
 under2_12:
 	CMPQ    DX, $0x01
 	JB      under1_13
-	VMOVD   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBD  X3, X0, X0
+	VMOVD   (CX), X3
+	VPSRLVQ X0, X3, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBD  X2, X0, X0
 	VMOVD   X0, (AX)
 	VZEROUPPER
 	RET
@@ -7001,45 +6914,32 @@ under1_13:
 	VZEROUPPER
 	RET
 
-// func extract64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
-// Requires: AVX, AVX2, CMOV, MMX+
+// func extract64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
+// Requires: AVX, AVX2, MMX+
 TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	TESTQ        DX, DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+24(FP), DX
-	XORL         BX, BX
-	NEGQ         DX
-	CMOVQLT      BX, DX
-	VMOVQ        DX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+32(FP), Y2
-	VPBROADCASTQ sign+40(FP), Y3
+	VPBROADCASTQ pos+24(FP), Y0
+	VPBROADCASTQ mask+32(FP), Y1
+	VPBROADCASTQ sign+40(FP), Y2
 	MOVQ         n+16(FP), DX
 	CMPQ         DX, $0x04
 	JB           short1
 	LEAQ         -4(DX), BX
-	VMOVDQU      (CX)(BX*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
-	VPXOR        Y3, Y4, Y4
-	VPSUBQ       Y3, Y4, Y4
+	VMOVDQU      (CX)(BX*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
 	XORL         SI, SI
 	MOVQ         DX, DI
 	CMPQ         DX, $0x40
 	JB           cached2
-	VMOVDQU      (CX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
+	VMOVDQU      (CX), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBQ       Y2, Y4, Y4
 	MOVQ         AX, SI
 	NEGQ         SI
 	ANDQ         $0x1f, SI
@@ -7053,34 +6953,30 @@ TEXT ·extract64AVX2(SB), NOSPLIT, $0-49
 
 	// 4 vectors a turn, stored past the cache.
 stream5:
-	VMOVDQU  (CX)(SI*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, (AX)(SI*8)
-	VMOVDQU  32(CX)(SI*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, 32(AX)(SI*8)
-	VMOVDQU  64(CX)(SI*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, 64(AX)(SI*8)
-	VMOVDQU  96(CX)(SI*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VPXOR    Y3, Y6, Y6
-	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, 96(AX)(SI*8)
+	VMOVDQU  (CX)(SI*8), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBQ   Y2, Y5, Y5
+	VMOVNTDQ Y5, (AX)(SI*8)
+	VMOVDQU  32(CX)(SI*8), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBQ   Y2, Y5, Y5
+	VMOVNTDQ Y5, 32(AX)(SI*8)
+	VMOVDQU  64(CX)(SI*8), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBQ   Y2, Y5, Y5
+	VMOVNTDQ Y5, 64(AX)(SI*8)
+	VMOVDQU  96(CX)(SI*8), Y5
+	VPSRLVQ  Y0, Y5, Y5
+	VPAND    Y1, Y5, Y5
+	VPXOR    Y2, Y5, Y5
+	VPSUBQ   Y2, Y5, Y5
+	VMOVNTDQ Y5, 96(AX)(SI*8)
 	ADDQ     $0x10, SI
 	SUBQ     $0x10, DI
 	JAE      stream5
@@ -7096,34 +6992,30 @@ cached2:
 
 	// 4 vectors a turn.
 vectors7:
-	VMOVDQU (CX)(SI*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*8)
-	VMOVDQU 32(CX)(SI*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, 32(AX)(SI*8)
-	VMOVDQU 64(CX)(SI*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, 64(AX)(SI*8)
-	VMOVDQU 96(CX)(SI*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, 96(AX)(SI*8)
+	VMOVDQU (CX)(SI*8), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBQ  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*8)
+	VMOVDQU 32(CX)(SI*8), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBQ  Y2, Y5, Y5
+	VMOVDQU Y5, 32(AX)(SI*8)
+	VMOVDQU 64(CX)(SI*8), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBQ  Y2, Y5, Y5
+	VMOVDQU Y5, 64(AX)(SI*8)
+	VMOVDQU 96(CX)(SI*8), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBQ  Y2, Y5, Y5
+	VMOVDQU Y5, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, DI
 	JAE     vectors7
@@ -7135,13 +7027,12 @@ vectorsDone8:
 
 	// One vector a turn.
 vector9:
-	VMOVDQU (CX)(SI*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VPXOR   Y3, Y6, Y6
-	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, (AX)(SI*8)
+	VMOVDQU (CX)(SI*8), Y5
+	VPSRLVQ Y0, Y5, Y5
+	VPAND   Y1, Y5, Y5
+	VPXOR   Y2, Y5, Y5
+	VPSUBQ  Y2, Y5, Y5
+	VMOVDQU Y5, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, DI
 	JAE     vector9
@@ -7152,44 +7043,41 @@ vectorDone10:
 	JB   tail3
 
 	// The first vector, which was not aligned.
-	VMOVDQU Y5, (AX)
+	VMOVDQU Y4, (AX)
 
 tail3:
 	// The last vector.
-	VMOVDQU Y4, (AX)(BX*8)
+	VMOVDQU Y3, (AX)(BX*8)
 	VZEROUPPER
 	RET
 
 short1:
 	CMPQ    DX, $0x02
 	JB      under2_11
-	VMOVDQU (CX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
-	VPXOR   X3, X4, X4
-	VPSUBQ  X3, X4, X4
+	VMOVDQU (CX), X3
+	VPSRLVQ X0, X3, X3
+	VPAND   X1, X3, X3
+	VPXOR   X2, X3, X3
+	VPSUBQ  X2, X3, X3
 	LEAQ    -2(DX), DX
-	VMOVDQU (CX)(DX*8), X5
-	VPSLLVQ X0, X5, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
+	VMOVDQU (CX)(DX*8), X4
+	VPSRLVQ X0, X4, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBQ  X2, X0, X0
 	VMOVDQU X0, (AX)(DX*8)
-	VMOVDQU X4, (AX)
+	VMOVDQU X3, (AX)
 	VZEROUPPER
 	RET
 
 under2_11:
 	CMPQ    DX, $0x01
 	JB      under1_12
-	VMOVQ   (CX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
-	VPXOR   X3, X0, X0
-	VPSUBQ  X3, X0, X0
+	VMOVQ   (CX), X3
+	VPSRLVQ X0, X3, X0
+	VPAND   X1, X0, X0
+	VPXOR   X2, X0, X0
+	VPSUBQ  X2, X0, X0
 	VMOVQ   X0, (AX)
 	VZEROUPPER
 	RET
@@ -7198,12 +7086,12 @@ under1_12:
 	VZEROUPPER
 	RET
 
-// func extract8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// func extract8AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·extract8AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ pos+24(FP), Z0
 	VPBROADCASTQ mask+32(FP), Z1
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
@@ -7215,7 +7103,7 @@ TEXT ·extract8AVX512(SB), NOSPLIT, $0-49
 	BZHIQ      DX, BX, BX
 	KMOVQ      BX, K1
 	VMOVDQU8.Z (CX), K1, Z3
-	VPROLVQ    Z0, Z3, Z0
+	VPSRLVQ    Z0, Z3, Z0
 	VPTERNLOGQ $0x6a, Z2, Z1, Z0
 	VPSUBB     Z2, Z0, Z0
 	VMOVDQU8   Z0, K1, (AX)
@@ -7236,7 +7124,7 @@ long1:
 	BZHIQ      SI, DI, DI
 	KMOVQ      DI, K1
 	VMOVDQU8.Z (CX), K1, Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVDQU8   Z3, K1, (AX)
@@ -7253,22 +7141,22 @@ aligned4:
 	// 4 vectors a turn, stored past the cache.
 stream6:
 	VMOVDQU64  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVNTDQ   Z3, (AX)(BX*1)
 	VMOVDQU64  64(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 64(AX)(BX*1)
 	VMOVDQU64  128(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 128(AX)(BX*1)
 	VMOVDQU64  192(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 192(AX)(BX*1)
@@ -7288,22 +7176,22 @@ cached2:
 	// 4 vectors a turn.
 vectors8:
 	VMOVDQU64  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*1)
 	VMOVDQU64  64(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVDQU64  Z3, 64(AX)(BX*1)
 	VMOVDQU64  128(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVDQU64  Z3, 128(AX)(BX*1)
 	VMOVDQU64  192(CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVDQU64  Z3, 192(AX)(BX*1)
@@ -7319,7 +7207,7 @@ vectorsDone9:
 	// One vector a turn.
 vector10:
 	VMOVDQU64  (CX)(BX*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*1)
@@ -7337,7 +7225,7 @@ vectorDone11:
 	BZHIQ      DX, SI, SI
 	KMOVQ      SI, K1
 	VMOVDQU8.Z (CX)(BX*1), K1, Z3
-	VPROLVQ    Z0, Z3, Z0
+	VPSRLVQ    Z0, Z3, Z0
 	VPTERNLOGQ $0x6a, Z2, Z1, Z0
 	VPSUBB     Z2, Z0, Z0
 	VMOVDQU8   Z0, K1, (AX)(BX*1)
@@ -7346,12 +7234,12 @@ end3:
 	VZEROUPPER
 	RET
 
-// func extract16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// func extract16AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·extract16AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ pos+24(FP), Z0
 	VPBROADCASTQ mask+32(FP), Z1
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
@@ -7363,7 +7251,7 @@ TEXT ·extract16AVX512(SB), NOSPLIT, $0-49
 	BZHIQ       DX, BX, BX
 	KMOVQ       BX, K1
 	VMOVDQU16.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
 	VPSUBW      Z2, Z0, Z0
 	VMOVDQU16   Z0, K1, (AX)
@@ -7385,7 +7273,7 @@ long1:
 	BZHIQ       SI, DI, DI
 	KMOVQ       DI, K1
 	VMOVDQU16.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z3
+	VPSRLVQ     Z0, Z3, Z3
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
 	VPSUBW      Z2, Z3, Z3
 	VMOVDQU16   Z3, K1, (AX)
@@ -7402,22 +7290,22 @@ aligned4:
 	// 4 vectors a turn, stored past the cache.
 stream6:
 	VMOVDQU64  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVNTDQ   Z3, (AX)(BX*2)
 	VMOVDQU64  64(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 64(AX)(BX*2)
 	VMOVDQU64  128(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 128(AX)(BX*2)
 	VMOVDQU64  192(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 192(AX)(BX*2)
@@ -7437,22 +7325,22 @@ cached2:
 	// 4 vectors a turn.
 vectors8:
 	VMOVDQU64  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*2)
 	VMOVDQU64  64(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVDQU64  Z3, 64(AX)(BX*2)
 	VMOVDQU64  128(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVDQU64  Z3, 128(AX)(BX*2)
 	VMOVDQU64  192(CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVDQU64  Z3, 192(AX)(BX*2)
@@ -7468,7 +7356,7 @@ vectorsDone9:
 	// One vector a turn.
 vector10:
 	VMOVDQU64  (CX)(BX*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*2)
@@ -7486,7 +7374,7 @@ vectorDone11:
 	BZHIQ       DX, SI, SI
 	KMOVQ       SI, K1
 	VMOVDQU16.Z (CX)(BX*2), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
 	VPSUBW      Z2, Z0, Z0
 	VMOVDQU16   Z0, K1, (AX)(BX*2)
@@ -7495,12 +7383,12 @@ end3:
 	VZEROUPPER
 	RET
 
-// func extract32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// func extract32AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·extract32AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ pos+24(FP), Z0
 	VPBROADCASTQ mask+32(FP), Z1
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
@@ -7512,7 +7400,7 @@ TEXT ·extract32AVX512(SB), NOSPLIT, $0-49
 	BZHIQ       DX, BX, BX
 	KMOVQ       BX, K1
 	VMOVDQU32.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGD  $0x6a, Z2, Z1, Z0
 	VPSUBD      Z2, Z0, Z0
 	VMOVDQU32   Z0, K1, (AX)
@@ -7534,7 +7422,7 @@ long1:
 	BZHIQ       SI, DI, DI
 	KMOVQ       DI, K1
 	VMOVDQU32.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z3
+	VPSRLVQ     Z0, Z3, Z3
 	VPTERNLOGD  $0x6a, Z2, Z1, Z3
 	VPSUBD      Z2, Z3, Z3
 	VMOVDQU32   Z3, K1, (AX)
@@ -7551,22 +7439,22 @@ aligned4:
 	// 4 vectors a turn, stored past the cache.
 stream6:
 	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVNTDQ   Z3, (AX)(BX*4)
 	VMOVDQU64  64(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 64(AX)(BX*4)
 	VMOVDQU64  128(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 128(AX)(BX*4)
 	VMOVDQU64  192(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 192(AX)(BX*4)
@@ -7586,22 +7474,22 @@ cached2:
 	// 4 vectors a turn.
 vectors8:
 	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*4)
 	VMOVDQU64  64(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVDQU64  Z3, 64(AX)(BX*4)
 	VMOVDQU64  128(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVDQU64  Z3, 128(AX)(BX*4)
 	VMOVDQU64  192(CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVDQU64  Z3, 192(AX)(BX*4)
@@ -7617,7 +7505,7 @@ vectorsDone9:
 	// One vector a turn.
 vector10:
 	VMOVDQU64  (CX)(BX*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*4)
@@ -7635,7 +7523,7 @@ vectorDone11:
 	BZHIQ       DX, SI, SI
 	KMOVQ       SI, K1
 	VMOVDQU32.Z (CX)(BX*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGD  $0x6a, Z2, Z1, Z0
 	VPSUBD      Z2, Z0, Z0
 	VMOVDQU32   Z0, K1, (AX)(BX*4)
@@ -7644,12 +7532,12 @@ end3:
 	VZEROUPPER
 	RET
 
-// func extract64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, shift int64, mask uint64, sign uint64, stream bool)
+// func extract64AVX512(dst unsafe.Pointer, src unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, BMI2, MMX+
 TEXT ·extract64AVX512(SB), NOSPLIT, $0-49
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	VPBROADCASTQ shift+24(FP), Z0
+	VPBROADCASTQ pos+24(FP), Z0
 	VPBROADCASTQ mask+32(FP), Z1
 	VPBROADCASTQ sign+40(FP), Z2
 	MOVQ         n+16(FP), DX
@@ -7661,7 +7549,7 @@ TEXT ·extract64AVX512(SB), NOSPLIT, $0-49
 	BZHIQ       DX, BX, BX
 	KMOVQ       BX, K1
 	VMOVDQU64.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)
@@ -7683,7 +7571,7 @@ long1:
 	BZHIQ       SI, DI, DI
 	KMOVQ       DI, K1
 	VMOVDQU64.Z (CX), K1, Z3
-	VPROLVQ     Z0, Z3, Z3
+	VPSRLVQ     Z0, Z3, Z3
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
 	VPSUBQ      Z2, Z3, Z3
 	VMOVDQU64   Z3, K1, (AX)
@@ -7700,22 +7588,22 @@ aligned4:
 	// 4 vectors a turn, stored past the cache.
 stream6:
 	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVNTDQ   Z3, (AX)(BX*8)
 	VMOVDQU64  64(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 64(AX)(BX*8)
 	VMOVDQU64  128(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 128(AX)(BX*8)
 	VMOVDQU64  192(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVNTDQ   Z3, 192(AX)(BX*8)
@@ -7735,22 +7623,22 @@ cached2:
 	// 4 vectors a turn.
 vectors8:
 	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*8)
 	VMOVDQU64  64(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVDQU64  Z3, 64(AX)(BX*8)
 	VMOVDQU64  128(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVDQU64  Z3, 128(AX)(BX*8)
 	VMOVDQU64  192(CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVDQU64  Z3, 192(AX)(BX*8)
@@ -7766,7 +7654,7 @@ vectorsDone9:
 	// One vector a turn.
 vector10:
 	VMOVDQU64  (CX)(BX*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	VMOVDQU64  Z3, (AX)(BX*8)
@@ -7784,7 +7672,7 @@ vectorDone11:
 	BZHIQ       DX, SI, SI
 	KMOVQ       SI, K1
 	VMOVDQU64.Z (CX)(BX*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)(BX*8)
@@ -11772,61 +11660,48 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked8AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
-// Requires: AVX, AVX2, CMOV
+// func extractMasked8AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
+// Requires: AVX, AVX2
 TEXT ·extractMasked8AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	TESTQ        BX, BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	NEGQ         BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+40(FP), Y2
-	VPBROADCASTQ sign+48(FP), Y3
+	VPBROADCASTQ pos+32(FP), Y0
+	VPBROADCASTQ mask+40(FP), Y1
+	VPBROADCASTQ sign+48(FP), Y2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      laneBit8<>+0(SB), Y4
-	VMOVDQU      spread<>+0(SB), Y5
+	VMOVDQU      laneBit8<>+0(SB), Y3
+	VMOVDQU      spread<>+0(SB), Y4
 	SUBQ         $0x40, BX
 	JB           vectorsDone2
 
 	// 2 vectors a turn.
 vectors1:
-	VMOVDQU      (CX)(SI*1), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBB       Y3, Y6, Y6
-	VPBROADCASTD (DX), Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
-	VMOVDQU      (AX)(SI*1), Y8
-	VPBLENDVB    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, (AX)(SI*1)
-	VMOVDQU      32(CX)(SI*1), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBB       Y3, Y6, Y6
-	VPBROADCASTD 4(DX), Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
-	VMOVDQU      32(AX)(SI*1), Y8
-	VPBLENDVB    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, 32(AX)(SI*1)
+	VMOVDQU      (CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD (DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*1)
+	VMOVDQU      32(CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD 4(DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      32(AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(SI*1)
 	ADDQ         $0x08, DX
 	ADDQ         $0x40, SI
 	SUBQ         $0x40, BX
@@ -11839,19 +11714,18 @@ vectorsDone2:
 
 	// As few vectors as a byte of the mask is for.
 vector3:
-	VMOVDQU      (CX)(SI*1), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBB       Y3, Y6, Y6
-	VPBROADCASTD (DX), Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
-	VMOVDQU      (AX)(SI*1), Y8
-	VPBLENDVB    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, (AX)(SI*1)
+	VMOVDQU      (CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD (DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*1)
 	ADDQ         $0x04, DX
 	ADDQ         $0x20, SI
 	SUBQ         $0x20, BX
@@ -11866,60 +11740,57 @@ vectorDone4:
 	MOVL         (DX), DX
 	TESTQ        $0x00000010, BX
 	JZ           no16
-	VMOVDQU      (CX)(SI*1), X6
-	VPSLLVQ      X0, X6, X6
-	VPSRLVQ      X1, X6, X6
-	VPAND        X2, X6, X6
-	VPXOR        X3, X6, X6
-	VPSUBB       X3, X6, X6
-	VMOVQ        DX, X7
-	VPBROADCASTD X7, Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
-	VMOVDQU      (AX)(SI*1), X8
-	VPBLENDVB    X7, X6, X8, X8
-	VMOVDQU      X8, (AX)(SI*1)
+	VMOVDQU      (CX)(SI*1), X5
+	VPSRLVQ      X0, X5, X5
+	VPAND        X1, X5, X5
+	VPXOR        X2, X5, X5
+	VPSUBB       X2, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(SI*1), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVDQU      X7, (AX)(SI*1)
 	SHRQ         $0x10, DX
 	ADDQ         $0x10, SI
 
 no16:
 	TESTQ        $0x00000008, BX
 	JZ           no8
-	VMOVQ        (CX)(SI*1), X6
-	VPSLLVQ      X0, X6, X6
-	VPSRLVQ      X1, X6, X6
-	VPAND        X2, X6, X6
-	VPXOR        X3, X6, X6
-	VPSUBB       X3, X6, X6
-	VMOVQ        DX, X7
-	VPBROADCASTD X7, Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
-	VMOVQ        (AX)(SI*1), X8
-	VPBLENDVB    X7, X6, X8, X8
-	VMOVQ        X8, (AX)(SI*1)
+	VMOVQ        (CX)(SI*1), X5
+	VPSRLVQ      X0, X5, X5
+	VPAND        X1, X5, X5
+	VPXOR        X2, X5, X5
+	VPSUBB       X2, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVQ        (AX)(SI*1), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVQ        X7, (AX)(SI*1)
 	SHRQ         $0x08, DX
 	ADDQ         $0x08, SI
 
 no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
-	VMOVD        (CX)(SI*1), X6
-	VPSLLVQ      X0, X6, X6
-	VPSRLVQ      X1, X6, X6
-	VPAND        X2, X6, X6
-	VPXOR        X3, X6, X6
-	VPSUBB       X3, X6, X6
-	VMOVQ        DX, X7
-	VPBROADCASTD X7, Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
-	VMOVD        (AX)(SI*1), X8
-	VPBLENDVB    X7, X6, X8, X8
-	VMOVD        X8, (AX)(SI*1)
+	VMOVD        (CX)(SI*1), X5
+	VPSRLVQ      X0, X5, X5
+	VPAND        X1, X5, X5
+	VPXOR        X2, X5, X5
+	VPSUBB       X2, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVD        (AX)(SI*1), X7
+	VPBLENDVB    X6, X5, X7, X7
+	VMOVD        X7, (AX)(SI*1)
 	SHRQ         $0x04, DX
 	ADDQ         $0x04, SI
 
@@ -11927,21 +11798,20 @@ no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
 	MOVWLZX      (CX)(SI*1), DI
-	VMOVD        DI, X6
-	VPSLLVQ      X0, X6, X6
-	VPSRLVQ      X1, X6, X6
-	VPAND        X2, X6, X6
-	VPXOR        X3, X6, X6
-	VPSUBB       X3, X6, X6
-	VMOVQ        DX, X7
-	VPBROADCASTD X7, Y7
-	VPSHUFB      Y5, Y7, Y7
-	VPAND        Y4, Y7, Y7
-	VPCMPEQB     Y4, Y7, Y7
+	VMOVD        DI, X5
+	VPSRLVQ      X0, X5, X5
+	VPAND        X1, X5, X5
+	VPXOR        X2, X5, X5
+	VPSUBB       X2, X5, X5
+	VMOVQ        DX, X6
+	VPBROADCASTD X6, Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
 	MOVWLZX      (AX)(SI*1), DI
-	VMOVD        DI, X8
-	VPBLENDVB    X7, X6, X8, X8
-	VPEXTRW      $0x00, X8, (AX)(SI*1)
+	VMOVD        DI, X7
+	VPBLENDVB    X6, X5, X7, X7
+	VPEXTRW      $0x00, X7, (AX)(SI*1)
 	SHRQ         $0x02, DX
 	ADDQ         $0x02, SI
 
@@ -11949,17 +11819,16 @@ no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
 	MOVBLZX      (CX)(SI*1), CX
-	VMOVD        CX, X6
-	VPSLLVQ      X0, X6, X0
-	VPSRLVQ      X1, X0, X0
-	VPAND        X2, X0, X0
-	VPXOR        X3, X0, X0
-	VPSUBB       X3, X0, X0
+	VMOVD        CX, X5
+	VPSRLVQ      X0, X5, X0
+	VPAND        X1, X0, X0
+	VPXOR        X2, X0, X0
+	VPSUBB       X2, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTD X1, Y1
-	VPSHUFB      Y5, Y1, Y1
-	VPAND        Y4, Y1, Y1
-	VPCMPEQB     Y4, Y1, Y1
+	VPSHUFB      Y4, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPCMPEQB     Y3, Y1, Y1
 	MOVBLZX      (AX)(SI*1), CX
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
@@ -11972,82 +11841,67 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked16AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
-// Requires: AVX, AVX2, CMOV
+// func extractMasked16AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
+// Requires: AVX, AVX2
 TEXT ·extractMasked16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	TESTQ        BX, BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	NEGQ         BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+40(FP), Y2
-	VPBROADCASTQ sign+48(FP), Y3
+	VPBROADCASTQ pos+32(FP), Y0
+	VPBROADCASTQ mask+40(FP), Y1
+	VPBROADCASTQ sign+48(FP), Y2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      laneBit16<>+0(SB), Y4
+	VMOVDQU      laneBit16<>+0(SB), Y3
 	SUBQ         $0x40, BX
 	JB           vectorsDone2
 
 	// 4 vectors a turn.
 vectors1:
-	VMOVDQU      (CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPBROADCASTW (DX), Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*2), Y7
-	VPBLENDVB    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*2)
-	VMOVDQU      32(CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPBROADCASTW 2(DX), Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVDQU      32(AX)(SI*2), Y7
-	VPBLENDVB    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(SI*2)
-	VMOVDQU      64(CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPBROADCASTW 4(DX), Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVDQU      64(AX)(SI*2), Y7
-	VPBLENDVB    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 64(AX)(SI*2)
-	VMOVDQU      96(CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPBROADCASTW 6(DX), Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVDQU      96(AX)(SI*2), Y7
-	VPBLENDVB    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 96(AX)(SI*2)
+	VMOVDQU      (CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW (DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*2)
+	VMOVDQU      32(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 2(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      32(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*2)
+	VMOVDQU      64(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 4(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      64(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(SI*2)
+	VMOVDQU      96(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 6(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      96(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(SI*2)
 	ADDQ         $0x08, DX
 	ADDQ         $0x40, SI
 	SUBQ         $0x40, BX
@@ -12060,18 +11914,17 @@ vectorsDone2:
 
 	// As few vectors as a byte of the mask is for.
 vector3:
-	VMOVDQU      (CX)(SI*2), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBW       Y3, Y5, Y5
-	VPBROADCASTW (DX), Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*2), Y7
-	VPBLENDVB    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*2)
+	VMOVDQU      (CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW (DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*2)
 	ADDQ         $0x02, DX
 	ADDQ         $0x10, SI
 	SUBQ         $0x10, BX
@@ -12086,57 +11939,54 @@ vectorDone4:
 	MOVWLZX      (DX), DX
 	TESTQ        $0x00000008, BX
 	JZ           no8
-	VMOVDQU      (CX)(SI*2), X5
-	VPSLLVQ      X0, X5, X5
-	VPSRLVQ      X1, X5, X5
-	VPAND        X2, X5, X5
-	VPXOR        X3, X5, X5
-	VPSUBW       X3, X5, X5
-	VMOVQ        DX, X6
-	VPBROADCASTW X6, Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*2), X7
-	VPBLENDVB    X6, X5, X7, X7
-	VMOVDQU      X7, (AX)(SI*2)
+	VMOVDQU      (CX)(SI*2), X4
+	VPSRLVQ      X0, X4, X4
+	VPAND        X1, X4, X4
+	VPXOR        X2, X4, X4
+	VPSUBW       X2, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTW X5, Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*2), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(SI*2)
 	SHRQ         $0x08, DX
 	ADDQ         $0x08, SI
 
 no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
-	VMOVQ        (CX)(SI*2), X5
-	VPSLLVQ      X0, X5, X5
-	VPSRLVQ      X1, X5, X5
-	VPAND        X2, X5, X5
-	VPXOR        X3, X5, X5
-	VPSUBW       X3, X5, X5
-	VMOVQ        DX, X6
-	VPBROADCASTW X6, Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVQ        (AX)(SI*2), X7
-	VPBLENDVB    X6, X5, X7, X7
-	VMOVQ        X7, (AX)(SI*2)
+	VMOVQ        (CX)(SI*2), X4
+	VPSRLVQ      X0, X4, X4
+	VPAND        X1, X4, X4
+	VPXOR        X2, X4, X4
+	VPSUBW       X2, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTW X5, Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVQ        (AX)(SI*2), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVQ        X6, (AX)(SI*2)
 	SHRQ         $0x04, DX
 	ADDQ         $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
-	VMOVD        (CX)(SI*2), X5
-	VPSLLVQ      X0, X5, X5
-	VPSRLVQ      X1, X5, X5
-	VPAND        X2, X5, X5
-	VPXOR        X3, X5, X5
-	VPSUBW       X3, X5, X5
-	VMOVQ        DX, X6
-	VPBROADCASTW X6, Y6
-	VPAND        Y4, Y6, Y6
-	VPCMPEQW     Y4, Y6, Y6
-	VMOVD        (AX)(SI*2), X7
-	VPBLENDVB    X6, X5, X7, X7
-	VMOVD        X7, (AX)(SI*2)
+	VMOVD        (CX)(SI*2), X4
+	VPSRLVQ      X0, X4, X4
+	VPAND        X1, X4, X4
+	VPXOR        X2, X4, X4
+	VPSUBW       X2, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTW X5, Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVD        (AX)(SI*2), X6
+	VPBLENDVB    X5, X4, X6, X6
+	VMOVD        X6, (AX)(SI*2)
 	SHRQ         $0x02, DX
 	ADDQ         $0x02, SI
 
@@ -12144,16 +11994,15 @@ no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
 	MOVWLZX      (CX)(SI*2), CX
-	VMOVD        CX, X5
-	VPSLLVQ      X0, X5, X0
-	VPSRLVQ      X1, X0, X0
-	VPAND        X2, X0, X0
-	VPXOR        X3, X0, X0
-	VPSUBW       X3, X0, X0
+	VMOVD        CX, X4
+	VPSRLVQ      X0, X4, X0
+	VPAND        X1, X0, X0
+	VPXOR        X2, X0, X0
+	VPSUBW       X2, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTW X1, Y1
-	VPAND        Y4, Y1, Y1
-	VPCMPEQW     Y4, Y1, Y1
+	VPAND        Y3, Y1, Y1
+	VPCMPEQW     Y3, Y1, Y1
 	MOVWLZX      (AX)(SI*2), CX
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
@@ -12166,78 +12015,63 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked32AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
-// Requires: AVX, AVX2, CMOV
+// func extractMasked32AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
+// Requires: AVX, AVX2
 TEXT ·extractMasked32AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	TESTQ        BX, BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	NEGQ         BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+40(FP), Y2
-	VPBROADCASTQ sign+48(FP), Y3
+	VPBROADCASTQ pos+32(FP), Y0
+	VPBROADCASTQ mask+40(FP), Y1
+	VPBROADCASTQ sign+48(FP), Y2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      toSign32<>+0(SB), Y4
+	VMOVDQU      toSign32<>+0(SB), Y3
 	SUBQ         $0x20, BX
 	JB           vectorsDone2
 
 	// 4 vectors a turn.
 vectors1:
-	VMOVDQU      (CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPBROADCASTB (DX), Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*4), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*4)
-	VMOVDQU      32(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPBROADCASTB 1(DX), Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVDQU      32(AX)(SI*4), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(SI*4)
-	VMOVDQU      64(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPBROADCASTB 2(DX), Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVDQU      64(AX)(SI*4), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 64(AX)(SI*4)
-	VMOVDQU      96(CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPBROADCASTB 3(DX), Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVDQU      96(AX)(SI*4), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 96(AX)(SI*4)
+	VMOVDQU      (CX)(SI*4), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBD       Y2, Y4, Y4
+	VPBROADCASTB (DX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*4)
+	VMOVDQU      32(CX)(SI*4), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBD       Y2, Y4, Y4
+	VPBROADCASTB 1(DX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      32(AX)(SI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*4)
+	VMOVDQU      64(CX)(SI*4), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBD       Y2, Y4, Y4
+	VPBROADCASTB 2(DX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      64(AX)(SI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(SI*4)
+	VMOVDQU      96(CX)(SI*4), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBD       Y2, Y4, Y4
+	VPBROADCASTB 3(DX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      96(AX)(SI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(SI*4)
 	ADDQ         $0x04, DX
 	ADDQ         $0x20, SI
 	SUBQ         $0x20, BX
@@ -12250,17 +12084,16 @@ vectorsDone2:
 
 	// As few vectors as a byte of the mask is for.
 vector3:
-	VMOVDQU      (CX)(SI*4), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBD       Y3, Y5, Y5
-	VPBROADCASTB (DX), Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*4), Y7
-	VBLENDVPS    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*4)
+	VMOVDQU      (CX)(SI*4), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBD       Y2, Y4, Y4
+	VPBROADCASTB (DX), Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*4), Y6
+	VBLENDVPS    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*4)
 	ADDQ         $0x01, DX
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, BX
@@ -12275,51 +12108,48 @@ vectorDone4:
 	MOVBLZX      (DX), DX
 	TESTQ        $0x00000004, BX
 	JZ           no4
-	VMOVDQU      (CX)(SI*4), X5
-	VPSLLVQ      X0, X5, X5
-	VPSRLVQ      X1, X5, X5
-	VPAND        X2, X5, X5
-	VPXOR        X3, X5, X5
-	VPSUBD       X3, X5, X5
-	VMOVQ        DX, X6
-	VPBROADCASTB X6, Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*4), X7
-	VBLENDVPS    X6, X5, X7, X7
-	VMOVDQU      X7, (AX)(SI*4)
+	VMOVDQU      (CX)(SI*4), X4
+	VPSRLVQ      X0, X4, X4
+	VPAND        X1, X4, X4
+	VPXOR        X2, X4, X4
+	VPSUBD       X2, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*4), X6
+	VBLENDVPS    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(SI*4)
 	SHRQ         $0x04, DX
 	ADDQ         $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
-	VMOVQ        (CX)(SI*4), X5
-	VPSLLVQ      X0, X5, X5
-	VPSRLVQ      X1, X5, X5
-	VPAND        X2, X5, X5
-	VPXOR        X3, X5, X5
-	VPSUBD       X3, X5, X5
-	VMOVQ        DX, X6
-	VPBROADCASTB X6, Y6
-	VPSLLVD      Y4, Y6, Y6
-	VMOVQ        (AX)(SI*4), X7
-	VBLENDVPS    X6, X5, X7, X7
-	VMOVQ        X7, (AX)(SI*4)
+	VMOVQ        (CX)(SI*4), X4
+	VPSRLVQ      X0, X4, X4
+	VPAND        X1, X4, X4
+	VPXOR        X2, X4, X4
+	VPSUBD       X2, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVD      Y3, Y5, Y5
+	VMOVQ        (AX)(SI*4), X6
+	VBLENDVPS    X5, X4, X6, X6
+	VMOVQ        X6, (AX)(SI*4)
 	SHRQ         $0x02, DX
 	ADDQ         $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
-	VMOVD        (CX)(SI*4), X5
-	VPSLLVQ      X0, X5, X0
-	VPSRLVQ      X1, X0, X0
-	VPAND        X2, X0, X0
-	VPXOR        X3, X0, X0
-	VPSUBD       X3, X0, X0
+	VMOVD        (CX)(SI*4), X4
+	VPSRLVQ      X0, X4, X0
+	VPAND        X1, X0, X0
+	VPXOR        X2, X0, X0
+	VPSUBD       X2, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y4, Y1, Y1
+	VPSLLVD      Y3, Y1, Y1
 	VMOVD        (AX)(SI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(SI*4)
@@ -12331,79 +12161,64 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked64AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
-// Requires: AVX, AVX2, CMOV
+// func extractMasked64AVX2(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
+// Requires: AVX, AVX2
 TEXT ·extractMasked64AVX2(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	TESTQ        BX, BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X0
-	VPBROADCASTQ X0, Y0
-	MOVQ         shift+32(FP), BX
-	XORL         SI, SI
-	NEGQ         BX
-	CMOVQLT      SI, BX
-	VMOVQ        BX, X1
-	VPBROADCASTQ X1, Y1
-	VPBROADCASTQ mask+40(FP), Y2
-	VPBROADCASTQ sign+48(FP), Y3
+	VPBROADCASTQ pos+32(FP), Y0
+	VPBROADCASTQ mask+40(FP), Y1
+	VPBROADCASTQ sign+48(FP), Y2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      toSign64<>+0(SB), Y4
-	VMOVDQU      toSign64<>+32(SB), Y5
+	VMOVDQU      toSign64<>+0(SB), Y3
+	VMOVDQU      toSign64<>+32(SB), Y4
 	SUBQ         $0x10, BX
 	JB           vectorsDone2
 
 	// 4 vectors a turn.
 vectors1:
-	VMOVDQU      (CX)(SI*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBQ       Y3, Y6, Y6
-	VPBROADCASTB (DX), Y7
-	VPSLLVQ      Y4, Y7, Y7
-	VMOVDQU      (AX)(SI*8), Y8
-	VBLENDVPD    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, (AX)(SI*8)
-	VMOVDQU      32(CX)(SI*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBQ       Y3, Y6, Y6
-	VPBROADCASTB (DX), Y7
-	VPSLLVQ      Y5, Y7, Y7
-	VMOVDQU      32(AX)(SI*8), Y8
-	VBLENDVPD    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, 32(AX)(SI*8)
-	VMOVDQU      64(CX)(SI*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBQ       Y3, Y6, Y6
-	VPBROADCASTB 1(DX), Y7
-	VPSLLVQ      Y4, Y7, Y7
-	VMOVDQU      64(AX)(SI*8), Y8
-	VBLENDVPD    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, 64(AX)(SI*8)
-	VMOVDQU      96(CX)(SI*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBQ       Y3, Y6, Y6
-	VPBROADCASTB 1(DX), Y7
-	VPSLLVQ      Y5, Y7, Y7
-	VMOVDQU      96(AX)(SI*8), Y8
-	VBLENDVPD    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, 96(AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBQ       Y2, Y5, Y5
+	VPBROADCASTB (DX), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      (AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*8)
+	VMOVDQU      32(CX)(SI*8), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBQ       Y2, Y5, Y5
+	VPBROADCASTB (DX), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      32(AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(SI*8)
+	VMOVDQU      64(CX)(SI*8), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBQ       Y2, Y5, Y5
+	VPBROADCASTB 1(DX), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      64(AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(SI*8)
+	VMOVDQU      96(CX)(SI*8), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBQ       Y2, Y5, Y5
+	VPBROADCASTB 1(DX), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      96(AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(SI*8)
 	ADDQ         $0x02, DX
 	ADDQ         $0x10, SI
 	SUBQ         $0x10, BX
@@ -12416,28 +12231,26 @@ vectorsDone2:
 
 	// As few vectors as a byte of the mask is for.
 vector3:
-	VMOVDQU      (CX)(SI*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBQ       Y3, Y6, Y6
-	VPBROADCASTB (DX), Y7
-	VPSLLVQ      Y4, Y7, Y7
-	VMOVDQU      (AX)(SI*8), Y8
-	VBLENDVPD    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, (AX)(SI*8)
-	VMOVDQU      32(CX)(SI*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
-	VPXOR        Y3, Y6, Y6
-	VPSUBQ       Y3, Y6, Y6
-	VPBROADCASTB (DX), Y7
-	VPSLLVQ      Y5, Y7, Y7
-	VMOVDQU      32(AX)(SI*8), Y8
-	VBLENDVPD    Y7, Y6, Y8, Y8
-	VMOVDQU      Y8, 32(AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBQ       Y2, Y5, Y5
+	VPBROADCASTB (DX), Y6
+	VPSLLVQ      Y3, Y6, Y6
+	VMOVDQU      (AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*8)
+	VMOVDQU      32(CX)(SI*8), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBQ       Y2, Y5, Y5
+	VPBROADCASTB (DX), Y6
+	VPSLLVQ      Y4, Y6, Y6
+	VMOVDQU      32(AX)(SI*8), Y7
+	VBLENDVPD    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(SI*8)
 	ADDQ         $0x01, DX
 	ADDQ         $0x08, SI
 	SUBQ         $0x08, BX
@@ -12452,51 +12265,48 @@ vectorDone4:
 	MOVBLZX      (DX), DX
 	TESTQ        $0x00000004, BX
 	JZ           no4
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
-	VPXOR        Y3, Y5, Y5
-	VPSUBQ       Y3, Y5, Y5
-	VMOVQ        DX, X6
-	VPBROADCASTB X6, Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBQ       Y2, Y4, Y4
+	VMOVQ        DX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*8)
 	SHRQ         $0x04, DX
 	ADDQ         $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
-	VMOVDQU      (CX)(SI*8), X5
-	VPSLLVQ      X0, X5, X5
-	VPSRLVQ      X1, X5, X5
-	VPAND        X2, X5, X5
-	VPXOR        X3, X5, X5
-	VPSUBQ       X3, X5, X5
-	VMOVQ        DX, X6
-	VPBROADCASTB X6, Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      (AX)(SI*8), X7
-	VBLENDVPD    X6, X5, X7, X7
-	VMOVDQU      X7, (AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), X4
+	VPSRLVQ      X0, X4, X4
+	VPAND        X1, X4, X4
+	VPXOR        X2, X4, X4
+	VPSUBQ       X2, X4, X4
+	VMOVQ        DX, X5
+	VPBROADCASTB X5, Y5
+	VPSLLVQ      Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*8), X6
+	VBLENDVPD    X5, X4, X6, X6
+	VMOVDQU      X6, (AX)(SI*8)
 	SHRQ         $0x02, DX
 	ADDQ         $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
-	VMOVQ        (CX)(SI*8), X5
-	VPSLLVQ      X0, X5, X0
-	VPSRLVQ      X1, X0, X0
-	VPAND        X2, X0, X0
-	VPXOR        X3, X0, X0
-	VPSUBQ       X3, X0, X0
+	VMOVQ        (CX)(SI*8), X4
+	VPSRLVQ      X0, X4, X0
+	VPAND        X1, X0, X0
+	VPXOR        X2, X0, X0
+	VPSUBQ       X2, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y4, Y1, Y1
+	VPSLLVQ      Y3, Y1, Y1
 	VMOVQ        (AX)(SI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(SI*8)
@@ -12508,13 +12318,13 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked8AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// func extractMasked8AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
 // Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·extractMasked8AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ pos+32(FP), Z0
 	VPBROADCASTQ mask+40(FP), Z1
 	VPBROADCASTQ sign+48(FP), Z2
 	MOVQ         n+24(FP), BX
@@ -12525,7 +12335,7 @@ TEXT ·extractMasked8AVX512(SB), NOSPLIT, $0-56
 	// One vector a turn.
 vector1:
 	VMOVDQU64  (CX)(SI*1), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	KMOVQ      (DX), K1
@@ -12545,7 +12355,7 @@ vectorDone2:
 	BZHIQ      BX, DX, DX
 	KMOVQ      DX, K1
 	VMOVDQU8.Z (CX)(SI*1), K1, Z3
-	VPROLVQ    Z0, Z3, Z0
+	VPSRLVQ    Z0, Z3, Z0
 	VPTERNLOGQ $0x6a, Z2, Z1, Z0
 	VPSUBB     Z2, Z0, Z0
 	VMOVDQU8   Z0, K1, (AX)(SI*1)
@@ -12554,13 +12364,13 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked16AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// func extractMasked16AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
 // Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·extractMasked16AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ pos+32(FP), Z0
 	VPBROADCASTQ mask+40(FP), Z1
 	VPBROADCASTQ sign+48(FP), Z2
 	MOVQ         n+24(FP), BX
@@ -12571,13 +12381,13 @@ TEXT ·extractMasked16AVX512(SB), NOSPLIT, $0-56
 	// 2 vectors a turn.
 vectors1:
 	VMOVDQU64  (CX)(SI*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	KMOVD      (DX), K1
 	VMOVDQU16  Z3, K1, (AX)(SI*2)
 	VMOVDQU64  64(CX)(SI*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	KMOVD      4(DX), K1
@@ -12595,7 +12405,7 @@ vectorsDone2:
 	// One vector a turn.
 vector3:
 	VMOVDQU64  (CX)(SI*2), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	KMOVD      (DX), K1
@@ -12615,7 +12425,7 @@ vectorDone4:
 	BZHIQ       BX, DX, DX
 	KMOVQ       DX, K1
 	VMOVDQU16.Z (CX)(SI*2), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
 	VPSUBW      Z2, Z0, Z0
 	VMOVDQU16   Z0, K1, (AX)(SI*2)
@@ -12624,13 +12434,13 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked32AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// func extractMasked32AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
 // Requires: AVX, AVX512BW, AVX512F, BMI2
 TEXT ·extractMasked32AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ pos+32(FP), Z0
 	VPBROADCASTQ mask+40(FP), Z1
 	VPBROADCASTQ sign+48(FP), Z2
 	MOVQ         n+24(FP), BX
@@ -12641,25 +12451,25 @@ TEXT ·extractMasked32AVX512(SB), NOSPLIT, $0-56
 	// 4 vectors a turn.
 vectors1:
 	VMOVDQU64  (CX)(SI*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      (DX), K1
 	VMOVDQU32  Z3, K1, (AX)(SI*4)
 	VMOVDQU64  64(CX)(SI*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      2(DX), K1
 	VMOVDQU32  Z3, K1, 64(AX)(SI*4)
 	VMOVDQU64  128(CX)(SI*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      4(DX), K1
 	VMOVDQU32  Z3, K1, 128(AX)(SI*4)
 	VMOVDQU64  192(CX)(SI*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      6(DX), K1
@@ -12677,7 +12487,7 @@ vectorsDone2:
 	// One vector a turn.
 vector3:
 	VMOVDQU64  (CX)(SI*4), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      (DX), K1
@@ -12697,7 +12507,7 @@ vectorDone4:
 	BZHIQ       BX, DX, DX
 	KMOVQ       DX, K1
 	VMOVDQU32.Z (CX)(SI*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGD  $0x6a, Z2, Z1, Z0
 	VPSUBD      Z2, Z0, Z0
 	VMOVDQU32   Z0, K1, (AX)(SI*4)
@@ -12706,13 +12516,13 @@ return:
 	VZEROUPPER
 	RET
 
-// func extractMasked64AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, shift int64, mask uint64, sign uint64)
+// func extractMasked64AVX512(dst unsafe.Pointer, src unsafe.Pointer, active unsafe.Pointer, n int, pos uint64, mask uint64, sign uint64)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, BMI2
 TEXT ·extractMasked64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         active+16(FP), DX
-	VPBROADCASTQ shift+32(FP), Z0
+	VPBROADCASTQ pos+32(FP), Z0
 	VPBROADCASTQ mask+40(FP), Z1
 	VPBROADCASTQ sign+48(FP), Z2
 	MOVQ         n+24(FP), BX
@@ -12723,25 +12533,25 @@ TEXT ·extractMasked64AVX512(SB), NOSPLIT, $0-56
 	// 4 vectors a turn.
 vectors1:
 	VMOVDQU64  (CX)(SI*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      (DX), K1
 	VMOVDQU64  Z3, K1, (AX)(SI*8)
 	VMOVDQU64  64(CX)(SI*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      1(DX), K1
 	VMOVDQU64  Z3, K1, 64(AX)(SI*8)
 	VMOVDQU64  128(CX)(SI*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      2(DX), K1
 	VMOVDQU64  Z3, K1, 128(AX)(SI*8)
 	VMOVDQU64  192(CX)(SI*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      3(DX), K1
@@ -12759,7 +12569,7 @@ vectorsDone2:
 	// One vector a turn.
 vector3:
 	VMOVDQU64  (CX)(SI*8), Z3
-	VPROLVQ    Z0, Z3, Z3
+	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      (DX), K1
@@ -12779,7 +12589,7 @@ vectorDone4:
 	BZHIQ       BX, DX, DX
 	KMOVQ       DX, K1
 	VMOVDQU64.Z (CX)(SI*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
+	VPSRLVQ     Z0, Z3, Z0
 	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (AX)(SI*8)

@@ -2894,12 +2894,14 @@ short:
 return:
 	RET
 
-// func extract8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extract8NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extract8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
+	MOVD pos+24(FP), R4
+	NEG R4, R4
+	MOVD R4, R3
 	VDUP R3, V0.D2
 	MOVD mask+32(FP), R3
 	VDUP R3, V1.D2
@@ -2913,14 +2915,14 @@ TEXT ·extract8NEON(SB), NOSPLIT, $0-48
 	VAND V1.B16, V3.B16, V3.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	VSUB V2.B16, V3.B16, V3.B16
-	ADD R2, R0, R4
+	ADD R2, R0, R5
 	// The turns of 16 lanes before the last lane.
 	SUB $1, R2
 	LSR $4, R2
 	SUBS $4, R2
 	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
+	MOVD sign+40(FP), R6
+	CBNZ R6, signed
 	PCALIGN $32
 
 unsigned:
@@ -2945,19 +2947,17 @@ unsigned:
 
 signed:
 	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $7, R5
-	SUB $7, R5
-	VDUP R5, V4.B16
-	MOVD shift+24(FP), R3
-	SUB R5, R3
+	RBIT R6, R6
+	CLZ R6, R6
+	AND $7, R6
+	SUB $7, R6
+	VDUP R6, V4.B16
+	MOVD R4, R3
+	SUB R6, R3
 	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
 	PCALIGN $32
 
-lowest:
+many:
 	// 64 lanes a turn.
 	FLDPQ (R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
@@ -2971,36 +2971,6 @@ lowest:
 	WORD $0x4e244508 // sshl v8.16b, v8.16b, v4.16b
 	WORD $0x4e244529 // sshl v9.16b, v9.16b, v4.16b
 	FSTPQ (F8, F9), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e20b826 // neg v6.16b, v1.16b
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 64 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x4e2444e7 // sshl v7.16b, v7.16b, v4.16b
-	WORD $0x4e244508 // sshl v8.16b, v8.16b, v4.16b
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V8.B16, V8.B16
-	FSTPQ (F7, F8), (R0)
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	WORD $0x4e244529 // sshl v9.16b, v9.16b, v4.16b
-	WORD $0x4e24454a // sshl v10.16b, v10.16b, v4.16b
-	VAND V6.B16, V9.B16, V9.B16
-	VAND V6.B16, V10.B16, V10.B16
-	FSTPQ (F9, F10), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUBS $4, R2
@@ -3024,7 +2994,7 @@ few:
 	BNE few
 
 tail:
-	FMOVQ F3, -16(R4)
+	FMOVQ F3, -16(R5)
 	RET
 
 short:
@@ -3043,8 +3013,8 @@ short:
 	VAND V1.B16, V4.B16, V4.B16
 	VEOR V2.B16, V4.B16, V4.B16
 	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVD F4, -8(R4)
+	ADD R2, R0, R5
+	FMOVD F4, -8(R5)
 	FMOVD F3, (R0)
 	RET
 
@@ -3062,8 +3032,8 @@ short4:
 	VAND V1.B16, V4.B16, V4.B16
 	VEOR V2.B16, V4.B16, V4.B16
 	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
-	FMOVS F4, -4(R4)
+	ADD R2, R0, R5
+	FMOVS F4, -4(R5)
 	FMOVS F3, (R0)
 	RET
 
@@ -3083,9 +3053,9 @@ short2:
 	VAND V1.B16, V4.B16, V4.B16
 	VEOR V2.B16, V4.B16, V4.B16
 	VSUB V2.B16, V4.B16, V4.B16
-	ADD R2, R0, R4
+	ADD R2, R0, R5
 	FMOVS F4, R3
-	MOVH R3, -2(R4)
+	MOVH R3, -2(R5)
 	FMOVS F3, R3
 	MOVH R3, (R0)
 	RET
@@ -3103,12 +3073,14 @@ short1:
 return:
 	RET
 
-// func extract16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extract16NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extract16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
+	MOVD pos+24(FP), R4
+	NEG R4, R4
+	MOVD R4, R3
 	VDUP R3, V0.D2
 	MOVD mask+32(FP), R3
 	VDUP R3, V1.D2
@@ -3122,14 +3094,14 @@ TEXT ·extract16NEON(SB), NOSPLIT, $0-48
 	VAND V1.B16, V3.B16, V3.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	VSUB V2.H8, V3.H8, V3.H8
-	ADD R2<<1, R0, R4
+	ADD R2<<1, R0, R5
 	// The turns of 8 lanes before the last lane.
 	SUB $1, R2
 	LSR $3, R2
 	SUBS $4, R2
 	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
+	MOVD sign+40(FP), R6
+	CBNZ R6, signed
 	PCALIGN $32
 
 unsigned:
@@ -3154,19 +3126,17 @@ unsigned:
 
 signed:
 	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $15, R5
-	SUB $15, R5
-	VDUP R5, V4.H8
-	MOVD shift+24(FP), R3
-	SUB R5, R3
+	RBIT R6, R6
+	CLZ R6, R6
+	AND $15, R6
+	SUB $15, R6
+	VDUP R6, V4.H8
+	MOVD R4, R3
+	SUB R6, R3
 	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
 	PCALIGN $32
 
-lowest:
+many:
 	// 32 lanes a turn.
 	FLDPQ (R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
@@ -3180,36 +3150,6 @@ lowest:
 	WORD $0x4e644508 // sshl v8.8h, v8.8h, v4.8h
 	WORD $0x4e644529 // sshl v9.8h, v9.8h, v4.8h
 	FSTPQ (F8, F9), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6e60b826 // neg v6.8h, v1.8h
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 32 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x4e6444e7 // sshl v7.8h, v7.8h, v4.8h
-	WORD $0x4e644508 // sshl v8.8h, v8.8h, v4.8h
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V8.B16, V8.B16
-	FSTPQ (F7, F8), (R0)
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	WORD $0x4e644529 // sshl v9.8h, v9.8h, v4.8h
-	WORD $0x4e64454a // sshl v10.8h, v10.8h, v4.8h
-	VAND V6.B16, V9.B16, V9.B16
-	VAND V6.B16, V10.B16, V10.B16
-	FSTPQ (F9, F10), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUBS $4, R2
@@ -3233,7 +3173,7 @@ few:
 	BNE few
 
 tail:
-	FMOVQ F3, -16(R4)
+	FMOVQ F3, -16(R5)
 	RET
 
 short:
@@ -3252,8 +3192,8 @@ short:
 	VAND V1.B16, V4.B16, V4.B16
 	VEOR V2.B16, V4.B16, V4.B16
 	VSUB V2.H8, V4.H8, V4.H8
-	ADD R2<<1, R0, R4
-	FMOVD F4, -8(R4)
+	ADD R2<<1, R0, R5
+	FMOVD F4, -8(R5)
 	FMOVD F3, (R0)
 	RET
 
@@ -3271,8 +3211,8 @@ short2:
 	VAND V1.B16, V4.B16, V4.B16
 	VEOR V2.B16, V4.B16, V4.B16
 	VSUB V2.H8, V4.H8, V4.H8
-	ADD R2<<1, R0, R4
-	FMOVS F4, -4(R4)
+	ADD R2<<1, R0, R5
+	FMOVS F4, -4(R5)
 	FMOVS F3, (R0)
 	RET
 
@@ -3289,12 +3229,14 @@ short1:
 return:
 	RET
 
-// func extract32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extract32NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extract32NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
+	MOVD pos+24(FP), R4
+	NEG R4, R4
+	MOVD R4, R3
 	VDUP R3, V0.D2
 	MOVD mask+32(FP), R3
 	VDUP R3, V1.D2
@@ -3308,14 +3250,14 @@ TEXT ·extract32NEON(SB), NOSPLIT, $0-48
 	VAND V1.B16, V3.B16, V3.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	VSUB V2.S4, V3.S4, V3.S4
-	ADD R2<<2, R0, R4
+	ADD R2<<2, R0, R5
 	// The turns of 4 lanes before the last lane.
 	SUB $1, R2
 	LSR $2, R2
 	SUBS $4, R2
 	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
+	MOVD sign+40(FP), R6
+	CBNZ R6, signed
 	PCALIGN $32
 
 unsigned:
@@ -3340,19 +3282,17 @@ unsigned:
 
 signed:
 	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $31, R5
-	SUB $31, R5
-	VDUP R5, V4.S4
-	MOVD shift+24(FP), R3
-	SUB R5, R3
+	RBIT R6, R6
+	CLZ R6, R6
+	AND $31, R6
+	SUB $31, R6
+	VDUP R6, V4.S4
+	MOVD R4, R3
+	SUB R6, R3
 	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
 	PCALIGN $32
 
-lowest:
+many:
 	// 16 lanes a turn.
 	FLDPQ (R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
@@ -3366,36 +3306,6 @@ lowest:
 	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
 	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
 	FSTPQ (F8, F9), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ea0b826 // neg v6.4s, v1.4s
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 16 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x4ea444e7 // sshl v7.4s, v7.4s, v4.4s
-	WORD $0x4ea44508 // sshl v8.4s, v8.4s, v4.4s
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V8.B16, V8.B16
-	FSTPQ (F7, F8), (R0)
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	WORD $0x4ea44529 // sshl v9.4s, v9.4s, v4.4s
-	WORD $0x4ea4454a // sshl v10.4s, v10.4s, v4.4s
-	VAND V6.B16, V9.B16, V9.B16
-	VAND V6.B16, V10.B16, V10.B16
-	FSTPQ (F9, F10), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUBS $4, R2
@@ -3419,7 +3329,7 @@ few:
 	BNE few
 
 tail:
-	FMOVQ F3, -16(R4)
+	FMOVQ F3, -16(R5)
 	RET
 
 short:
@@ -3438,8 +3348,8 @@ short:
 	VAND V1.B16, V4.B16, V4.B16
 	VEOR V2.B16, V4.B16, V4.B16
 	VSUB V2.S4, V4.S4, V4.S4
-	ADD R2<<2, R0, R4
-	FMOVD F4, -8(R4)
+	ADD R2<<2, R0, R5
+	FMOVD F4, -8(R5)
 	FMOVD F3, (R0)
 	RET
 
@@ -3454,12 +3364,14 @@ short1:
 return:
 	RET
 
-// func extract64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extract64NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extract64NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD n+16(FP), R2
-	MOVD shift+24(FP), R3
+	MOVD pos+24(FP), R4
+	NEG R4, R4
+	MOVD R4, R3
 	VDUP R3, V0.D2
 	MOVD mask+32(FP), R3
 	VDUP R3, V1.D2
@@ -3473,14 +3385,14 @@ TEXT ·extract64NEON(SB), NOSPLIT, $0-48
 	VAND V1.B16, V3.B16, V3.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	VSUB V2.D2, V3.D2, V3.D2
-	ADD R2<<3, R0, R4
+	ADD R2<<3, R0, R5
 	// The turns of 2 lanes before the last lane.
 	SUB $1, R2
 	LSR $1, R2
 	SUBS $4, R2
 	BLT rest
-	MOVD sign+40(FP), R5
-	CBNZ R5, signed
+	MOVD sign+40(FP), R6
+	CBNZ R6, signed
 	PCALIGN $32
 
 unsigned:
@@ -3505,19 +3417,17 @@ unsigned:
 
 signed:
 	// A shift to the top and one back extend the sign.
-	RBIT R5, R5
-	CLZ R5, R5
-	AND $63, R5
-	SUB $63, R5
-	VDUP R5, V4.D2
-	MOVD shift+24(FP), R3
-	SUB R5, R3
+	RBIT R6, R6
+	CLZ R6, R6
+	AND $63, R6
+	SUB $63, R6
+	VDUP R6, V4.D2
+	MOVD R4, R3
+	SUB R6, R3
 	VDUP R3, V5.D2
-	MOVD mask+32(FP), R3
-	TBZ $0, R3, moved
 	PCALIGN $32
 
-lowest:
+many:
 	// 8 lanes a turn.
 	FLDPQ (R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
@@ -3531,36 +3441,6 @@ lowest:
 	WORD $0x4ee44508 // sshl v8.2d, v8.2d, v4.2d
 	WORD $0x4ee44529 // sshl v9.2d, v9.2d, v4.2d
 	FSTPQ (F8, F9), 32(R0)
-	ADD $64, R1
-	ADD $64, R0
-	SUBS $4, R2
-	BGE lowest
-	B rest
-
-moved:
-	// Below the field are zeros.
-	WORD $0x6ee0b826 // neg v6.2d, v1.2d
-	VORR V1.B16, V6.B16, V6.B16
-	PCALIGN $32
-
-many:
-	// 8 lanes a turn.
-	FLDPQ (R1), (F7, F8)
-	FLDPQ 32(R1), (F9, F10)
-	WORD $0x6ee544e7 // ushl v7.2d, v7.2d, v5.2d
-	WORD $0x6ee54508 // ushl v8.2d, v8.2d, v5.2d
-	WORD $0x4ee444e7 // sshl v7.2d, v7.2d, v4.2d
-	WORD $0x4ee44508 // sshl v8.2d, v8.2d, v4.2d
-	VAND V6.B16, V7.B16, V7.B16
-	VAND V6.B16, V8.B16, V8.B16
-	FSTPQ (F7, F8), (R0)
-	WORD $0x6ee54529 // ushl v9.2d, v9.2d, v5.2d
-	WORD $0x6ee5454a // ushl v10.2d, v10.2d, v5.2d
-	WORD $0x4ee44529 // sshl v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4454a // sshl v10.2d, v10.2d, v4.2d
-	VAND V6.B16, V9.B16, V9.B16
-	VAND V6.B16, V10.B16, V10.B16
-	FSTPQ (F9, F10), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUBS $4, R2
@@ -3584,7 +3464,7 @@ few:
 	BNE few
 
 tail:
-	FMOVQ F3, -16(R4)
+	FMOVQ F3, -16(R5)
 	RET
 
 short:
@@ -6280,13 +6160,15 @@ few1:
 return:
 	RET
 
-// func extractMasked8NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extractMasked8NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked8NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD active+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD shift+32(FP), R4
+	MOVD pos+32(FP), R5
+	NEG R5, R5
+	MOVD R5, R4
 	VDUP R4, V0.D2
 	MOVD mask+40(FP), R4
 	VDUP R4, V1.D2
@@ -6299,12 +6181,12 @@ TEXT ·extractMasked8NEON(SB), NOSPLIT, $0-56
 
 word:
 	// A word of the mask a turn, for 64 lanes or all that there are.
-	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
-	SUB R6, R3
-	SUBS $64, R6
+	MOVD.P 8(R2), R6
+	MOVD $64, R7
+	CMP R7, R3
+	CSEL LT, R3, R7, R7
+	SUB R7, R3
+	SUBS $64, R7
 	BLT few
 
 many:
@@ -6320,7 +6202,7 @@ many:
 	VSUB V2.B16, V6.B16, V6.B16
 	VSUB V2.B16, V7.B16, V7.B16
 	FLDPQ (R0), (F10, F11)
-	VDUP R5, V12.S4
+	VDUP R6, V12.S4
 	VTBL V4.B16, [V12.B16], V13.B16
 	VCMTST V3.B16, V13.B16, V13.B16
 	VBIT V13.B16, V6.B16, V10.B16
@@ -6336,9 +6218,9 @@ many:
 	VEOR V2.B16, V9.B16, V9.B16
 	VSUB V2.B16, V8.B16, V8.B16
 	VSUB V2.B16, V9.B16, V9.B16
-	LSR $32, R5
+	LSR $32, R6
 	FLDPQ 32(R0), (F6, F7)
-	VDUP R5, V10.S4
+	VDUP R6, V10.S4
 	VTBL V4.B16, [V10.B16], V11.B16
 	VCMTST V3.B16, V11.B16, V11.B16
 	VBIT V11.B16, V8.B16, V6.B16
@@ -6351,13 +6233,13 @@ many:
 
 few:
 	// The lower bits still say how many lanes are left, where the number is negative.
-	TST $63, R6
+	TST $63, R7
 	BNE few32
 	CBNZ R3, word
 	RET
 
 few32:
-	TBZ $5, R6, few16
+	TBZ $5, R7, few16
 	FLDPQ (R1), (F6, F7)
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
@@ -6368,7 +6250,7 @@ few32:
 	VSUB V2.B16, V6.B16, V6.B16
 	VSUB V2.B16, V7.B16, V7.B16
 	FLDPQ (R0), (F8, F9)
-	VDUP R5, V10.S4
+	VDUP R6, V10.S4
 	VTBL V4.B16, [V10.B16], V11.B16
 	VCMTST V3.B16, V11.B16, V11.B16
 	VBIT V11.B16, V6.B16, V8.B16
@@ -6378,61 +6260,61 @@ few32:
 	FSTPQ (F8, F9), (R0)
 	ADD $32, R1
 	ADD $32, R0
-	LSR $32, R5
+	LSR $32, R6
 
 few16:
-	TBZ $4, R6, few8
+	TBZ $4, R7, few8
 	FMOVQ (R1), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VAND V1.B16, V6.B16, V6.B16
 	VEOR V2.B16, V6.B16, V6.B16
 	VSUB V2.B16, V6.B16, V6.B16
 	FMOVQ (R0), F7
-	VDUP R5, V8.S4
+	VDUP R6, V8.S4
 	VTBL V4.B16, [V8.B16], V9.B16
 	VCMTST V3.B16, V9.B16, V9.B16
 	VBIT V9.B16, V6.B16, V7.B16
 	FMOVQ F7, (R0)
 	ADD $16, R1
 	ADD $16, R0
-	LSR $16, R5
+	LSR $16, R6
 
 few8:
-	TBZ $3, R6, few4
+	TBZ $3, R7, few4
 	FMOVD (R1), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VAND V1.B16, V6.B16, V6.B16
 	VEOR V2.B16, V6.B16, V6.B16
 	VSUB V2.B16, V6.B16, V6.B16
 	FMOVD (R0), F7
-	VDUP R5, V8.S4
+	VDUP R6, V8.S4
 	VTBL V4.B16, [V8.B16], V9.B16
 	VCMTST V3.B16, V9.B16, V9.B16
 	VBIT V9.B16, V6.B16, V7.B16
 	FMOVD F7, (R0)
 	ADD $8, R1
 	ADD $8, R0
-	LSR $8, R5
+	LSR $8, R6
 
 few4:
-	TBZ $2, R6, few2
+	TBZ $2, R7, few2
 	FMOVS (R1), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
 	VAND V1.B16, V6.B16, V6.B16
 	VEOR V2.B16, V6.B16, V6.B16
 	VSUB V2.B16, V6.B16, V6.B16
 	FMOVS (R0), F7
-	VDUP R5, V8.S4
+	VDUP R6, V8.S4
 	VTBL V4.B16, [V8.B16], V9.B16
 	VCMTST V3.B16, V9.B16, V9.B16
 	VBIT V9.B16, V6.B16, V7.B16
 	FMOVS F7, (R0)
 	ADD $4, R1
 	ADD $4, R0
-	LSR $4, R5
+	LSR $4, R6
 
 few2:
-	TBZ $1, R6, few1
+	TBZ $1, R7, few1
 	MOVHU (R1), R4
 	FMOVS R4, F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -6441,7 +6323,7 @@ few2:
 	VSUB V2.B16, V6.B16, V6.B16
 	MOVHU (R0), R4
 	FMOVS R4, F7
-	VDUP R5, V8.S4
+	VDUP R6, V8.S4
 	VTBL V4.B16, [V8.B16], V9.B16
 	VCMTST V3.B16, V9.B16, V9.B16
 	VBIT V9.B16, V6.B16, V7.B16
@@ -6449,10 +6331,10 @@ few2:
 	MOVH R4, (R0)
 	ADD $2, R1
 	ADD $2, R0
-	LSR $2, R5
+	LSR $2, R6
 
 few1:
-	TBZ $0, R6, return
+	TBZ $0, R7, return
 	MOVBU (R1), R4
 	FMOVS R4, F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -6461,7 +6343,7 @@ few1:
 	VSUB V2.B16, V6.B16, V6.B16
 	MOVBU (R0), R4
 	FMOVS R4, F7
-	VDUP R5, V8.S4
+	VDUP R6, V8.S4
 	VTBL V4.B16, [V8.B16], V9.B16
 	VCMTST V3.B16, V9.B16, V9.B16
 	VBIT V9.B16, V6.B16, V7.B16
@@ -6471,13 +6353,15 @@ few1:
 return:
 	RET
 
-// func extractMasked16NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extractMasked16NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD active+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD shift+32(FP), R4
+	MOVD pos+32(FP), R5
+	NEG R5, R5
+	MOVD R5, R4
 	VDUP R4, V0.D2
 	MOVD mask+40(FP), R4
 	VDUP R4, V1.D2
@@ -6489,12 +6373,12 @@ TEXT ·extractMasked16NEON(SB), NOSPLIT, $0-56
 
 word:
 	// A word of the mask a turn, for 64 lanes or all that there are.
-	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
-	SUB R6, R3
-	SUBS $32, R6
+	MOVD.P 8(R2), R6
+	MOVD $64, R7
+	CMP R7, R3
+	CSEL LT, R3, R7, R7
+	SUB R7, R3
+	SUBS $32, R7
 	BLT few
 
 many:
@@ -6510,7 +6394,7 @@ many:
 	VSUB V2.H8, V5.H8, V5.H8
 	VSUB V2.H8, V6.H8, V6.H8
 	FLDPQ (R0), (F9, F10)
-	VDUP R5, V11.H8
+	VDUP R6, V11.H8
 	VCMTST V3.H8, V11.H8, V12.H8
 	VBIT V12.B16, V5.B16, V9.B16
 	VCMTST V4.H8, V11.H8, V12.H8
@@ -6524,9 +6408,9 @@ many:
 	VEOR V2.B16, V8.B16, V8.B16
 	VSUB V2.H8, V7.H8, V7.H8
 	VSUB V2.H8, V8.H8, V8.H8
-	LSR $16, R5
+	LSR $16, R6
 	FLDPQ 32(R0), (F5, F6)
-	VDUP R5, V9.H8
+	VDUP R6, V9.H8
 	VCMTST V3.H8, V9.H8, V10.H8
 	VBIT V10.B16, V7.B16, V5.B16
 	VCMTST V4.H8, V9.H8, V10.H8
@@ -6534,19 +6418,19 @@ many:
 	FSTPQ (F5, F6), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
-	LSR $16, R5
-	SUBS $32, R6
+	LSR $16, R6
+	SUBS $32, R7
 	BGE many
 
 few:
 	// The lower bits still say how many lanes are left, where the number is negative.
-	TST $31, R6
+	TST $31, R7
 	BNE few16
 	CBNZ R3, word
 	RET
 
 few16:
-	TBZ $4, R6, few8
+	TBZ $4, R7, few8
 	FLDPQ (R1), (F5, F6)
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -6557,7 +6441,7 @@ few16:
 	VSUB V2.H8, V5.H8, V5.H8
 	VSUB V2.H8, V6.H8, V6.H8
 	FLDPQ (R0), (F7, F8)
-	VDUP R5, V9.H8
+	VDUP R6, V9.H8
 	VCMTST V3.H8, V9.H8, V10.H8
 	VBIT V10.B16, V5.B16, V7.B16
 	VCMTST V4.H8, V9.H8, V10.H8
@@ -6565,58 +6449,58 @@ few16:
 	FSTPQ (F7, F8), (R0)
 	ADD $32, R1
 	ADD $32, R0
-	LSR $16, R5
+	LSR $16, R6
 
 few8:
-	TBZ $3, R6, few4
+	TBZ $3, R7, few4
 	FMOVQ (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.H8, V5.H8, V5.H8
 	FMOVQ (R0), F6
-	VDUP R5, V7.H8
+	VDUP R6, V7.H8
 	VCMTST V3.H8, V7.H8, V8.H8
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVQ F6, (R0)
 	ADD $16, R1
 	ADD $16, R0
-	LSR $8, R5
+	LSR $8, R6
 
 few4:
-	TBZ $2, R6, few2
+	TBZ $2, R7, few2
 	FMOVD (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.H8, V5.H8, V5.H8
 	FMOVD (R0), F6
-	VDUP R5, V7.H8
+	VDUP R6, V7.H8
 	VCMTST V3.H8, V7.H8, V8.H8
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVD F6, (R0)
 	ADD $8, R1
 	ADD $8, R0
-	LSR $4, R5
+	LSR $4, R6
 
 few2:
-	TBZ $1, R6, few1
+	TBZ $1, R7, few1
 	FMOVS (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.H8, V5.H8, V5.H8
 	FMOVS (R0), F6
-	VDUP R5, V7.H8
+	VDUP R6, V7.H8
 	VCMTST V3.H8, V7.H8, V8.H8
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVS F6, (R0)
 	ADD $4, R1
 	ADD $4, R0
-	LSR $2, R5
+	LSR $2, R6
 
 few1:
-	TBZ $0, R6, return
+	TBZ $0, R7, return
 	MOVHU (R1), R4
 	FMOVS R4, F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
@@ -6625,7 +6509,7 @@ few1:
 	VSUB V2.H8, V5.H8, V5.H8
 	MOVHU (R0), R4
 	FMOVS R4, F6
-	VDUP R5, V7.H8
+	VDUP R6, V7.H8
 	VCMTST V3.H8, V7.H8, V8.H8
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVS F6, R4
@@ -6634,13 +6518,15 @@ few1:
 return:
 	RET
 
-// func extractMasked32NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extractMasked32NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked32NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD active+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD shift+32(FP), R4
+	MOVD pos+32(FP), R5
+	NEG R5, R5
+	MOVD R5, R4
 	VDUP R4, V0.D2
 	MOVD mask+40(FP), R4
 	VDUP R4, V1.D2
@@ -6652,12 +6538,12 @@ TEXT ·extractMasked32NEON(SB), NOSPLIT, $0-56
 
 word:
 	// A word of the mask a turn, for 64 lanes or all that there are.
-	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
-	SUB R6, R3
-	SUBS $16, R6
+	MOVD.P 8(R2), R6
+	MOVD $64, R7
+	CMP R7, R3
+	CSEL LT, R3, R7, R7
+	SUB R7, R3
+	SUBS $16, R7
 	BLT few
 
 many:
@@ -6673,7 +6559,7 @@ many:
 	VSUB V2.S4, V5.S4, V5.S4
 	VSUB V2.S4, V6.S4, V6.S4
 	FLDPQ (R0), (F9, F10)
-	VDUP R5, V11.S4
+	VDUP R6, V11.S4
 	VCMTST V3.S4, V11.S4, V12.S4
 	VBIT V12.B16, V5.B16, V9.B16
 	VCMTST V4.S4, V11.S4, V12.S4
@@ -6687,9 +6573,9 @@ many:
 	VEOR V2.B16, V8.B16, V8.B16
 	VSUB V2.S4, V7.S4, V7.S4
 	VSUB V2.S4, V8.S4, V8.S4
-	LSR $8, R5
+	LSR $8, R6
 	FLDPQ 32(R0), (F5, F6)
-	VDUP R5, V9.S4
+	VDUP R6, V9.S4
 	VCMTST V3.S4, V9.S4, V10.S4
 	VBIT V10.B16, V7.B16, V5.B16
 	VCMTST V4.S4, V9.S4, V10.S4
@@ -6697,19 +6583,19 @@ many:
 	FSTPQ (F5, F6), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
-	LSR $8, R5
-	SUBS $16, R6
+	LSR $8, R6
+	SUBS $16, R7
 	BGE many
 
 few:
 	// The lower bits still say how many lanes are left, where the number is negative.
-	TST $15, R6
+	TST $15, R7
 	BNE few8
 	CBNZ R3, word
 	RET
 
 few8:
-	TBZ $3, R6, few4
+	TBZ $3, R7, few4
 	FLDPQ (R1), (F5, F6)
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -6720,7 +6606,7 @@ few8:
 	VSUB V2.S4, V5.S4, V5.S4
 	VSUB V2.S4, V6.S4, V6.S4
 	FLDPQ (R0), (F7, F8)
-	VDUP R5, V9.S4
+	VDUP R6, V9.S4
 	VCMTST V3.S4, V9.S4, V10.S4
 	VBIT V10.B16, V5.B16, V7.B16
 	VCMTST V4.S4, V9.S4, V10.S4
@@ -6728,49 +6614,49 @@ few8:
 	FSTPQ (F7, F8), (R0)
 	ADD $32, R1
 	ADD $32, R0
-	LSR $8, R5
+	LSR $8, R6
 
 few4:
-	TBZ $2, R6, few2
+	TBZ $2, R7, few2
 	FMOVQ (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.S4, V5.S4, V5.S4
 	FMOVQ (R0), F6
-	VDUP R5, V7.S4
+	VDUP R6, V7.S4
 	VCMTST V3.S4, V7.S4, V8.S4
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVQ F6, (R0)
 	ADD $16, R1
 	ADD $16, R0
-	LSR $4, R5
+	LSR $4, R6
 
 few2:
-	TBZ $1, R6, few1
+	TBZ $1, R7, few1
 	FMOVD (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.S4, V5.S4, V5.S4
 	FMOVD (R0), F6
-	VDUP R5, V7.S4
+	VDUP R6, V7.S4
 	VCMTST V3.S4, V7.S4, V8.S4
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVD F6, (R0)
 	ADD $8, R1
 	ADD $8, R0
-	LSR $2, R5
+	LSR $2, R6
 
 few1:
-	TBZ $0, R6, return
+	TBZ $0, R7, return
 	FMOVS (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.S4, V5.S4, V5.S4
 	FMOVS (R0), F6
-	VDUP R5, V7.S4
+	VDUP R6, V7.S4
 	VCMTST V3.S4, V7.S4, V8.S4
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVS F6, (R0)
@@ -6778,13 +6664,15 @@ few1:
 return:
 	RET
 
-// func extractMasked64NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+// func extractMasked64NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked64NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD src+8(FP), R1
 	MOVD active+16(FP), R2
 	MOVD n+24(FP), R3
-	MOVD shift+32(FP), R4
+	MOVD pos+32(FP), R5
+	NEG R5, R5
+	MOVD R5, R4
 	VDUP R4, V0.D2
 	MOVD mask+40(FP), R4
 	VDUP R4, V1.D2
@@ -6796,12 +6684,12 @@ TEXT ·extractMasked64NEON(SB), NOSPLIT, $0-56
 
 word:
 	// A word of the mask a turn, for 64 lanes or all that there are.
-	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
-	SUB R6, R3
-	SUBS $8, R6
+	MOVD.P 8(R2), R6
+	MOVD $64, R7
+	CMP R7, R3
+	CSEL LT, R3, R7, R7
+	SUB R7, R3
+	SUBS $8, R7
 	BLT few
 
 many:
@@ -6817,7 +6705,7 @@ many:
 	VSUB V2.D2, V5.D2, V5.D2
 	VSUB V2.D2, V6.D2, V6.D2
 	FLDPQ (R0), (F9, F10)
-	VDUP R5, V11.D2
+	VDUP R6, V11.D2
 	VCMTST V3.D2, V11.D2, V12.D2
 	VBIT V12.B16, V5.B16, V9.B16
 	VCMTST V4.D2, V11.D2, V12.D2
@@ -6831,9 +6719,9 @@ many:
 	VEOR V2.B16, V8.B16, V8.B16
 	VSUB V2.D2, V7.D2, V7.D2
 	VSUB V2.D2, V8.D2, V8.D2
-	LSR $4, R5
+	LSR $4, R6
 	FLDPQ 32(R0), (F5, F6)
-	VDUP R5, V9.D2
+	VDUP R6, V9.D2
 	VCMTST V3.D2, V9.D2, V10.D2
 	VBIT V10.B16, V7.B16, V5.B16
 	VCMTST V4.D2, V9.D2, V10.D2
@@ -6841,19 +6729,19 @@ many:
 	FSTPQ (F5, F6), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
-	LSR $4, R5
-	SUBS $8, R6
+	LSR $4, R6
+	SUBS $8, R7
 	BGE many
 
 few:
 	// The lower bits still say how many lanes are left, where the number is negative.
-	TST $7, R6
+	TST $7, R7
 	BNE few4
 	CBNZ R3, word
 	RET
 
 few4:
-	TBZ $2, R6, few2
+	TBZ $2, R7, few2
 	FLDPQ (R1), (F5, F6)
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -6864,7 +6752,7 @@ few4:
 	VSUB V2.D2, V5.D2, V5.D2
 	VSUB V2.D2, V6.D2, V6.D2
 	FLDPQ (R0), (F7, F8)
-	VDUP R5, V9.D2
+	VDUP R6, V9.D2
 	VCMTST V3.D2, V9.D2, V10.D2
 	VBIT V10.B16, V5.B16, V7.B16
 	VCMTST V4.D2, V9.D2, V10.D2
@@ -6872,33 +6760,33 @@ few4:
 	FSTPQ (F7, F8), (R0)
 	ADD $32, R1
 	ADD $32, R0
-	LSR $4, R5
+	LSR $4, R6
 
 few2:
-	TBZ $1, R6, few1
+	TBZ $1, R7, few1
 	FMOVQ (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.D2, V5.D2, V5.D2
 	FMOVQ (R0), F6
-	VDUP R5, V7.D2
+	VDUP R6, V7.D2
 	VCMTST V3.D2, V7.D2, V8.D2
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVQ F6, (R0)
 	ADD $16, R1
 	ADD $16, R0
-	LSR $2, R5
+	LSR $2, R6
 
 few1:
-	TBZ $0, R6, return
+	TBZ $0, R7, return
 	FMOVD (R1), F5
 	WORD $0x6ee044a5 // ushl v5.2d, v5.2d, v0.2d
 	VAND V1.B16, V5.B16, V5.B16
 	VEOR V2.B16, V5.B16, V5.B16
 	VSUB V2.D2, V5.D2, V5.D2
 	FMOVD (R0), F6
-	VDUP R5, V7.D2
+	VDUP R6, V7.D2
 	VCMTST V3.D2, V7.D2, V8.D2
 	VBIT V8.B16, V5.B16, V6.B16
 	FMOVD F6, (R0)

@@ -29,9 +29,8 @@ func fieldMask[T Word](pos, width uint32) T {
 }
 
 // extraction is what an extract kernel needs to know: by how far to move words to
-// the left, which is to the right if negative, the field's ones after that, and
-// its sign.
-func extraction[T Word](pos, width uint32) (shift int64, mask, sign T) {
+// the right, the field's ones after that, and its sign.
+func extraction[T Word](pos, width uint32) (shift uint32, mask, sign T) {
 	pos, width = pos&0xff, width&0xff
 	signed := ^T(0) < 0
 	if signed {
@@ -42,7 +41,7 @@ func extraction[T Word](pos, width uint32) (shift int64, mask, sign T) {
 	if signed {
 		sign = mask &^ (mask >> 1)
 	}
-	return -int64(pos), mask, sign
+	return pos, mask, sign
 }
 
 func insertGeneric[T Word](dst, src, base []T, pos uint32, mask T) {
@@ -83,17 +82,12 @@ func extractEachGeneric[T Word](dst, src []T, pos, width []uint32) {
 	}
 }
 
-func extractGeneric[T Word](dst, src []T, shift int64, mask, sign T) {
+func extractGeneric[T Word](dst, src []T, pos uint32, mask, sign T) {
 	src = src[:len(dst)]
+	pos %= 64 // as where fields are inserted
 	for i := range dst {
-		dst[i] = T(moved(src[i], shift))&mask ^ sign - sign
+		dst[i] = T(uint64(src[i])>>pos)&mask ^ sign - sign
 	}
-}
-
-// moved is an element moved left, or right where shift is negative. What is moved
-// out comes in at the other end, where masks leave it out.
-func moved[T Word](x T, shift int64) uint64 {
-	return bits.RotateLeft64(uint64(x), int(shift))
 }
 
 func insertMaskedGeneric[T Word, M Mask](dst, src, base []T, active []M, pos uint32, mask T) {
@@ -120,9 +114,9 @@ func selectMaskedGeneric[T Word, M Mask](dst, mask, src, base []T, active []M) {
 	}
 }
 
-func extractMaskedGeneric[T Word, M Mask](dst, src []T, active []M, shift int64, mask, sign T) {
+func extractMaskedGeneric[T Word, M Mask](dst, src []T, active []M, pos uint32, mask, sign T) {
 	for i := range lanes(active, len(dst)) {
-		dst[i] = T(moved(src[i], shift))&mask ^ sign - sign
+		dst[i] = T(uint64(src[i])>>(pos%64))&mask ^ sign - sign
 	}
 }
 

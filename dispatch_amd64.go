@@ -97,28 +97,28 @@ func extractEachSigned32AVX2(dst, src, pos, width unsafe.Pointer, n int, stream 
 func extractEachSigned64AVX2(dst, src, pos, width unsafe.Pointer, n int, stream bool)
 
 //go:noescape
-func extract8AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract8AVX512(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract16AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract16AVX512(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract32AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract32AVX512(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract64AVX512(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract64AVX512(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract8AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract8AVX2(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract16AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract16AVX2(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract32AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract32AVX2(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
-func extract64AVX2(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64, stream bool)
+func extract64AVX2(dst, src unsafe.Pointer, n int, pos, mask, sign uint64, stream bool)
 
 //go:noescape
 func insertMasked8AVX512(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
@@ -217,28 +217,28 @@ func selectMasked32AVX2(dst, mask, src, base, active unsafe.Pointer, n int)
 func selectMasked64AVX2(dst, mask, src, base, active unsafe.Pointer, n int)
 
 //go:noescape
-func extractMasked8AVX512(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked8AVX512(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked16AVX512(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked16AVX512(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked32AVX512(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked32AVX512(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked64AVX512(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked64AVX512(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked8AVX2(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked8AVX2(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked16AVX2(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked16AVX2(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked32AVX2(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked32AVX2(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked64AVX2(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked64AVX2(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
 func extractEachMaskedUnsigned8AVX512(dst, src, pos, width, active unsafe.Pointer, n int)
@@ -542,15 +542,15 @@ func extractEach[T Word](dst, src, pos, width unsafe.Pointer, n int, stream bool
 	}
 }
 
-func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, stream bool) {
+func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, stream bool) {
 	if current == levelGeneric {
-		extractGeneric(slice[T](dst, n), slice[T](src, n), shift, mask, sign)
+		extractGeneric(slice[T](dst, n), slice[T](src, n), pos, mask, sign)
 		return
 	}
 	if n > pieceLanes[T]() {
 		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != src && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
 		for i := 0; i < n; i += pieceLanes[T]() {
-			extract[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), shift, mask, sign, stream)
+			extract[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), pos, mask, sign, stream)
 		}
 		return
 	}
@@ -558,21 +558,21 @@ func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, 
 	writes(dst, n, unsafe.Sizeof(T(0)))
 	switch {
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-		extract8AVX512(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract8AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-		extract16AVX512(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract16AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-		extract32AVX512(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract32AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-		extract64AVX512(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract64AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-		extract8AVX2(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract8AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-		extract16AVX2(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract16AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-		extract32AVX2(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract32AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-		extract64AVX2(dst, src, n, shift, replicate(mask), replicate(sign), stream)
+		extract64AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	}
 }
 
@@ -766,15 +766,15 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 	}
 }
 
-func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, shift int64, mask, sign T) {
+func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T) {
 	if current == levelGeneric {
-		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, shift, mask, sign)
+		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 		return
 	}
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, shift, mask, sign)
+			extractMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask, sign)
 		}
 		return
 	}
@@ -792,21 +792,21 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, s
 		}
 		switch {
 		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-			extractMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-			extractMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-			extractMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-			extractMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-			extractMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-			extractMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-			extractMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-			extractMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		}
 		i += m
 	}

@@ -54,16 +54,16 @@ func extractEachSigned32NEON(dst, src, pos, width unsafe.Pointer, n int)
 func extractEachSigned64NEON(dst, src, pos, width unsafe.Pointer, n int)
 
 //go:noescape
-func extract8NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extract8NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extract16NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extract16NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extract32NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extract32NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extract64NEON(dst, src unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extract64NEON(dst, src unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
 func insertMasked8NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
@@ -114,16 +114,16 @@ func selectMasked32NEON(dst, mask, src, base, active unsafe.Pointer, n int)
 func selectMasked64NEON(dst, mask, src, base, active unsafe.Pointer, n int)
 
 //go:noescape
-func extractMasked8NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked8NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked16NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked16NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked32NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked32NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
-func extractMasked64NEON(dst, src, active unsafe.Pointer, n int, shift int64, mask, sign uint64)
+func extractMasked64NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 
 //go:noescape
 func extractEachMaskedUnsigned8NEON(dst, src, pos, width, active unsafe.Pointer, n int)
@@ -325,15 +325,15 @@ func extractEach[T Word](dst, src, pos, width unsafe.Pointer, n int, stream bool
 	}
 }
 
-func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, stream bool) {
+func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, stream bool) {
 	if current == levelGeneric {
-		extractGeneric(slice[T](dst, n), slice[T](src, n), shift, mask, sign)
+		extractGeneric(slice[T](dst, n), slice[T](src, n), pos, mask, sign)
 		return
 	}
 	if n > pieceLanes[T]() {
 		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != src && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
 		for i := 0; i < n; i += pieceLanes[T]() {
-			extract[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), shift, mask, sign, stream)
+			extract[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), pos, mask, sign, stream)
 		}
 		return
 	}
@@ -341,13 +341,13 @@ func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, 
 	writes(dst, n, unsafe.Sizeof(T(0)))
 	switch {
 	case unsafe.Sizeof(T(0)) == 1:
-		extract8NEON(dst, src, n, shift, replicate(mask), replicate(sign))
+		extract8NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
 	case unsafe.Sizeof(T(0)) == 2:
-		extract16NEON(dst, src, n, shift, replicate(mask), replicate(sign))
+		extract16NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
 	case unsafe.Sizeof(T(0)) == 4:
-		extract32NEON(dst, src, n, shift, replicate(mask), replicate(sign))
+		extract32NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
 	case unsafe.Sizeof(T(0)) == 8:
-		extract64NEON(dst, src, n, shift, replicate(mask), replicate(sign))
+		extract64NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
 	}
 }
 
@@ -509,15 +509,15 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 	}
 }
 
-func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, shift int64, mask, sign T) {
+func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T) {
 	if current == levelGeneric {
-		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, shift, mask, sign)
+		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 		return
 	}
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, shift, mask, sign)
+			extractMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask, sign)
 		}
 		return
 	}
@@ -535,13 +535,13 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, s
 		}
 		switch {
 		case unsafe.Sizeof(T(0)) == 1:
-			extractMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case unsafe.Sizeof(T(0)) == 2:
-			extractMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case unsafe.Sizeof(T(0)) == 4:
-			extractMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		case unsafe.Sizeof(T(0)) == 8:
-			extractMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, shift, replicate(mask), replicate(sign))
+			extractMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
 		}
 		i += m
 	}

@@ -28,8 +28,8 @@ func extractEach[T Word](dst, src, pos, width unsafe.Pointer, n int, stream bool
 	extractEachGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n))
 }
 
-func extract[T Word](dst, src unsafe.Pointer, n int, shift int64, mask, sign T, stream bool) {
-	extractGeneric(slice[T](dst, n), slice[T](src, n), shift, mask, sign)
+func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, stream bool) {
+	extractGeneric(slice[T](dst, n), slice[T](src, n), pos, mask, sign)
 }
 
 func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n int, pos uint32, mask T) {
@@ -48,8 +48,8 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 	selectMaskedGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n), active)
 }
 
-func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, shift int64, mask, sign T) {
-	extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, shift, mask, sign)
+func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T) {
+	extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 }
 
 func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int) {

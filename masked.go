@@ -90,8 +90,8 @@ func ExtractMasked[T Word, M Mask](dst, src []T, pos, width uint32, active []M) 
 	if !(fits(dst, src) && maskFits(dst, active)) {
 		panic(maskMisfit("ExtractMasked", active, operandOf("dst", dst), operandOf("src", src)))
 	}
-	shift, mask, sign := extraction[T](pos, width)
-	extractMasked(pointer(dst), pointer(src), active, len(dst), shift, mask, sign)
+	pos, mask, sign := extraction[T](pos, width)
+	extractMasked(pointer(dst), pointer(src), active, len(dst), pos, mask, sign)
 }
 
 // ExtractEachMasked is [ExtractEach] in active lanes: where lane i's bit of

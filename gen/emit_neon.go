@@ -90,12 +90,18 @@ func (g *arm64) emit() {
 	g.uniform = map[string]vreg{}
 	for _, p := range g.params {
 		// A value that is the same for all lanes goes to a vector, by and by.
-		if p.typ != "uint64" && p.typ != "int64" {
+		if p.typ != "uint64" {
 			g.arguments[p.name] = g.register()
 			g.argument(p.name, g.arguments[p.name])
 		}
 	}
 	g.scratch = g.register()
+	if g.kernel.equals == bfe {
+		shift := g.register()
+		g.argument("pos", shift)
+		g.op("NEG %s, %s", shift, shift)
+		g.values = map[string]gpr{"shift": shift}
+	}
 	if g.target.word < g.target.lane || g.kernel.shape == packShape && g.target.lane > 8 || g.kernel.shape == unpackShape && g.target.word < 64 {
 		g.zero = g.allocate()
 		g.op("VMOVI $0, %s.B16", g.zero)
@@ -578,7 +584,7 @@ func (g *arm64) slice() {
 		g.op("BGE %s", label)
 	}
 	if g.kernel.equals == bfe || g.kernel.shape == unpackShape {
-		g.unpackLoops(mainLoop)
+		g.extractLoops(mainLoop)
 	} else {
 		mainLoop("many")
 	}
@@ -617,9 +623,9 @@ func (g *arm64) slice() {
 	g.op(g.leave)
 }
 
-// unpackLoops emits the main loops of unpack, which take fewer instructions than
-// the formula where it is known of what sign the field is.
-func (g *arm64) unpackLoops(mainLoop func(label string)) {
+// extractLoops emits the main loops of extract and unpack, which take fewer
+// instructions than the formula where it is known of what sign the field is.
+func (g *arm64) extractLoops(mainLoop func(label string)) {
 	defer g.scope()()
 	whole, target, mask, t := g.program, g.target, g.uniform["mask"], g.register()
 	src := word("src")
@@ -657,9 +663,14 @@ func (g *arm64) unpackLoops(mainLoop func(label string)) {
 	g.op("SUB %s, %s", t, g.scratch)
 	g.uniform["up"] = g.duplicate(g.scratch, 64)
 	extended := sar(move(src, uniform("up")), uniform("down"))
+	g.program = lower(extended, g.target)
+	if g.kernel.equals == bfe {
+		mainLoop("many")
+		g.program = whole
+		return
+	}
 	g.argument("mask", g.scratch)
 	g.op("TBZ $0, %s, moved%s", g.scratch, g.column)
-	g.program = lower(extended, g.target)
 	mainLoop("lowest")
 	g.op("B rest%s", g.column)
 	g.label("moved%s", g.column)
@@ -941,7 +952,7 @@ func (g *arm64) unpack() {
 		g.comment("Elements of %d bits.", 8<<kind)
 		g.target.element = 8 << kind
 		g.target.lane = max(g.target.word, g.target.element)
-		g.program = lower(extractFormula(g.target), g.target)
+		g.program = lower(unpackFormula(g.target), g.target)
 		g.uniform = map[string]vreg{}
 		g.address(lo, g.target.element, dst, dst)
 		g.slice()

@@ -227,7 +227,7 @@ func (g *amd64) asm(mnemonic string, ops ...Op) {
 func signature(params []param) *gotypes.Signature {
 	kinds := map[string]types.BasicKind{
 		"unsafe.Pointer": types.UnsafePointer, "int": types.Int, "bool": types.Bool,
-		"uint32": types.Uint32, "uint64": types.Uint64, "int64": types.Int64,
+		"uint32": types.Uint32, "uint64": types.Uint64,
 	}
 	var vars []*types.Var
 	for _, p := range params {
@@ -518,18 +518,13 @@ func (g *amd64) hoist(p program, argument func(in *inst, dst reg.VecVirtual)) {
 	}
 }
 
-// broadcastArgument broadcasts 64 bits of an argument, or what pseudoLeft or
-// pseudoRight makes of them.
+// broadcastArgument broadcasts 64 bits of an argument.
 func (g *amd64) broadcastArgument(in *inst, dst reg.VecVirtual) {
-	if in.op == pseudoUniform {
-		b, err := g.Param(in.name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		g.VPBROADCASTQ(b.Addr, dst)
-		return
+	b, err := g.Param(in.name).Resolve()
+	if err != nil {
+		panic(err)
 	}
-	g.broadcastCount(in, g.argument(in.name), dst)
+	g.VPBROADCASTQ(b.Addr, dst)
 }
 
 // broadcastCount broadcasts a signed count, or what pseudoLeft or pseudoRight
@@ -1247,7 +1242,7 @@ func (g *amd64) unpack() {
 // column makes one column of n words. Where its elements are narrower than the
 // words, several vectors of them are packed into one.
 func (g *amd64) column(n reg.Register, arguments map[string]reg.GPVirtual, leave func()) {
-	p := lower(extractFormula(g.target), g.target)
+	p := lower(unpackFormula(g.target), g.target)
 	g.hoist(p, func(in *inst, dst reg.VecVirtual) {
 		if in.name == "shift" {
 			g.broadcastCount(in, arguments[in.name], dst)

@@ -113,10 +113,20 @@ func selectFormula(target) *node {
 	return selectBits(word("mask"), word("src"), word("base"))
 }
 
-// extractFormula is bfe of the same field in all lanes: the field moved to where
-// it is wanted, and its sign extended by what subtracting it borrows. Where the
-// sign counts for nothing it is 0.
-func extractFormula(target) *node {
+// extractFormula is bfe of the same field in all lanes: the field moved to the
+// lowest bits, and its sign extended by what subtracting it borrows. Where the sign
+// counts for nothing it is 0.
+func extractFormula(t target) *node {
+	if t.isa == neon {
+		// A shift to the right is one by a negative count, and the emitter makes it.
+		return unpackFormula(t)
+	}
+	sign := uniform("sign")
+	return sub(xor(and(shr(word("src"), uniform("pos")), uniform("mask")), sign), sign)
+}
+
+// unpackFormula is extractFormula where the field moves to any bit.
+func unpackFormula(target) *node {
 	sign := uniform("sign")
 	return sub(xor(and(move(word("src"), uniform("shift")), uniform("mask")), sign), sign)
 }

@@ -76,7 +76,7 @@ type argument struct {
 var (
 	insertArguments  = []argument{{"pos", "uint32"}, {"mask", "T"}}
 	fillArguments    = []argument{{"value", "T"}, {"mask", "T"}}
-	extractArguments = []argument{{"shift", "int64"}, {"mask", "T"}, {"sign", "T"}}
+	extractArguments = []argument{{"pos", "uint32"}, {"mask", "T"}, {"sign", "T"}}
 )
 
 // An instruction is what the ISAs say a kernel must compute.
@@ -86,7 +86,7 @@ const (
 	bfi      instruction = "bfi"    // PTX bfi: src into base
 	bfiValue instruction = "fill"   // PTX bfi: value, in its place already, into base
 	vBfi     instruction = "v_bfi"  // AMD v_bfi: src where mask has ones, else base
-	bfe      instruction = "bfe"    // PTX bfe of src, by sign, moved to a bit of the element
+	bfe      instruction = "bfe"    // PTX bfe of src, by sign
 	bfeU     instruction = "bfe.u"  // PTX bfe of src, unsigned
 	bfeS     instruction = "bfe.s"  // PTX bfe of src, signed
 	bfiAll   instruction = "pack"   // PTX bfi, of one column after another
@@ -116,7 +116,7 @@ var kernels = []kernel{
 	{name: "extractWarp", signed: signed, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
 
 	{name: "pack", shape: packShape, lanes: wordLanes, formula: packFormula, equals: bfiAll},
-	{name: "unpack", shape: unpackShape, lanes: wordLanes, operands: words("src"), formula: extractFormula, equals: bfeAll},
+	{name: "unpack", shape: unpackShape, lanes: wordLanes, operands: words("src"), formula: unpackFormula, equals: bfeAll},
 }
 
 type isa string
@@ -217,11 +217,7 @@ func (k kernel) params(t target) []param {
 		add("int", "n")
 	}
 	for _, a := range k.arguments {
-		if a.typ == "int64" {
-			add("int64", a.name)
-		} else {
-			add("uint64", a.name)
-		}
+		add("uint64", a.name)
 	}
 	if t.isa != neon && k.shape == sliceShape && k.lanes == anyLanes {
 		add("int", "size")

@@ -62,7 +62,7 @@ func specifications() ([]proof.Kernel, error) {
 // have.
 func (k kernel) specs(t target) []proof.Spec {
 	instruction := map[instruction]string{
-		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.Move, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
+		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.TakeField, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
 		bfeAll: proof.PutField,
 	}[k.equals]
 	var list []proof.Spec
@@ -83,7 +83,7 @@ func (k kernel) specs(t target) []proof.Spec {
 
 // roles are what arguments by value are to the specification.
 var roles = map[string]proof.Role{
-	"pos": proof.Pos, "mask": proof.FieldMask, "value": proof.FieldValue, "shift": proof.Shift, "sign": proof.Sign,
+	"pos": proof.Pos, "mask": proof.FieldMask, "value": proof.FieldValue, "sign": proof.Sign,
 	"n": proof.Count, "k": proof.Count, "lo": proof.Low, "hi": proof.High, "size": proof.Size, "keep": proof.Keep,
 	"active": proof.Active, "stream": proof.Stream,
 }
@@ -131,7 +131,7 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 			}
 		case o.Role == proof.Count && k.lanes == anyLanes:
 			o.Role = proof.Bytes
-		case o.Role == proof.FieldMask && spec.Instruction == proof.Move:
+		case o.Role == proof.FieldMask && spec.Instruction == proof.TakeField:
 			o.Role = proof.MoveMask
 		case o.Role == proof.FieldValue && k.shape == packShape:
 			o.Role = proof.Constant

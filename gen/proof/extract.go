@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An extraction is the theorem that moving src as the arguments of a Move say is
+// An extraction is the theorem that moving src as a TakeField or PutField says is
 // PTX bfe, converted to the element, if they are what Go computes of pos and
 // width: the field's ones at bit 0, what moves the field there, and the highest of
 // the ones if the field is signed, for which pos is at most the last bit.

@@ -76,15 +76,16 @@ type Spec struct {
 }
 
 // The instructions that kernels must equal. Those that are no instruction of an
-// ISA are what Go makes one of, in this package's terms: Move is src shifted by a
-// signed count and masked, with its sign extended; Pack's columns are Move and
-// AddSign, added to KeepBase; Unpack's are PutField, which is Move by a count that
-// is to the right where it is positive, of a mask that moves along.
+// ISA are what Go makes one of, in this package's terms: TakeField is src shifted to
+// the right and masked, with its sign extended; Pack's columns are Move, which is
+// src shifted by a signed count and masked, and AddSign, added to KeepBase; Unpack's
+// are PutField, which is TakeField by a signed count and with a mask that moves along.
 const (
 	BFI         = "bfi"   // PTX
 	BFEUnsigned = "bfe.u" // PTX
 	BFESigned   = "bfe.s" // PTX
 	VBFI        = "v_bfi" // AMD
+	TakeField   = "take"
 	Move        = "move"
 	AddSign     = "sign"
 	KeepBase    = "keep"
@@ -130,9 +131,9 @@ const (
 	Width            // its low 8 bits count
 	FieldMask        // the ones of the field that pos and width say, in every lane
 	FieldValue       // the field of a value, at its place, in every lane
-	Shift            // Move: by how much, to the left where positive; in Columns a byte, with 7 more bytes that follow
-	MoveMask         // Move: which bits remain, in every lane, or in Columns once
-	Sign             // Move: the highest of them if the field is signed, else 0, in every lane
+	Shift            // Columns: a byte, by how much elements move to the left, with 7 more bytes that follow
+	MoveMask         // which bits of what has moved remain, in every lane, or in Columns once; of PutField before it moves
+	Sign             // TakeField: the highest of them if the field is signed, else 0, in every lane
 	Keep             // Pack: the bits of base that remain
 	Constant         // Pack: bits to add
 	Kind             // Columns: a byte, the elements' size as a power of two, and maybe SignKind
@@ -218,7 +219,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	}
 	extractions := map[extraction]bool{}
 	for _, s := range subjects {
-		if s.Spec.Instruction == Move || s.Spec.Instruction == PutField {
+		if s.Spec.Instruction == TakeField || s.Spec.Instruction == PutField {
 			extractions[extraction{s.Spec.Word, s.Spec.Bits, false}] = true
 			extractions[extraction{s.Spec.Word, s.Spec.Bits, true}] = true
 		}
@@ -302,7 +303,7 @@ type situation struct {
 	kinds   []int  // of the columns
 	dst     int    // Unpack: the column that dst is
 	base    bool   // Pack: it is not nil
-	signed  bool   // Move: the sign is not 0
+	signed  bool   // TakeField: the sign is not 0
 	choices string // the outcomes of what arguments decide
 	same    string // the operand that dst is
 }

@@ -18,7 +18,7 @@ type theorem struct {
 	is    [2]string       // an operand that is another one, if not empty
 	// Only where the lane is active has it the value, and else it keeps its own.
 	active bool
-	// The sign is not 0.
+	// The sign is not 0, or of PutField the field has a sign.
 	signed bool
 	given  *term // what arguments are, nil if anything
 }
@@ -60,7 +60,7 @@ func symbolsOf(t *term) []*term {
 func (th theorem) cases() []string {
 	first, last := 0, 0
 	switch th.Instruction {
-	case BFI, BFEUnsigned, BFESigned:
+	case BFI, BFEUnsigned, BFESigned, TakeField:
 		last = th.Word
 	case Move, PutField:
 		first, last = -th.Word, th.farthest()
@@ -101,42 +101,50 @@ func (th theorem) differ(c int) string {
 		declare(name, th.Lane)
 	}
 	field, shift := "", ""
+	// Only bits that the shift brings are in the mask, and of the element.
+	reach := uint64(0)
 	switch th.Instruction {
-	case BFI, BFEUnsigned, BFESigned:
+	case BFI, BFEUnsigned, BFESigned, TakeField:
 		field = bfi(slices.Repeat([]string{"#b1"}, th.Word), slices.Repeat([]string{"#b0"}, th.Word), c)
 		if c < th.Word {
 			assert("(= pos.low #x%02x)", c)
+			reach = ones(th.Word) >> c
 		} else {
 			assert("(bvuge pos.low #x%02x)", c)
 		}
 	case Move, PutField:
-		// Only bits that the shift brings are in the mask, and of the element.
-		reach := uint64(0)
 		if -th.Word < c && c < th.farthest() {
-			shift = literal(64, uint64(c))
-			switch {
-			case th.Instruction == PutField:
+			shift = literal(8, uint64(c)&0xff)
+			if th.Instruction == PutField {
 				shift = literal(8, uint64(-c)&0xff)
-			case th.symbol(Before) != "":
-				shift = literal(8, uint64(c)&0xff)
 			}
 			reach = ones(th.Word) >> max(-c, 0) << max(c, 0) & ones(th.farthest())
 		}
-		assert("(= (bvand mask.lane (bvnot %s)) %s)", literal(th.Lane, reach), literal(th.Lane, 0))
-		// The sign is the highest bit of the mask, or 0.
-		one := literal(th.Lane, 1)
-		assert("(= (bvand sign.lane (bvnot mask.lane)) %s)", literal(th.Lane, 0))
-		assert("(= (bvand sign.lane (bvsub sign.lane %s)) %s)", one, literal(th.Lane, 0))
-		assert("(= (bvand mask.lane (bvnot (bvsub (bvshl sign.lane %[1]s) %[1]s))) %[2]s)", one, literal(th.Lane, 0))
-		if th.symbol(Before) == "" {
-			// The mask is one field.
-			filled := fmt.Sprintf("(bvor mask.lane (bvsub mask.lane %s))", one)
-			assert("(or (= mask.lane %[1]s) (= (bvand %[2]s (bvadd %[2]s %[3]s)) %[1]s))", literal(th.Lane, 0), filled, one)
-		}
-		if th.signed {
-			assert("(or (= mask.lane %[1]s) (distinct sign.lane %[1]s))", literal(th.Lane, 0))
+	}
+	zero, one := literal(th.Lane, 0), literal(th.Lane, 1)
+	switch th.Instruction {
+	case TakeField, Move, PutField:
+		assert("(= (bvand mask.lane (bvnot %s)) %s)", literal(th.Lane, reach), zero)
+	}
+	// The mask is one field, of TakeField from the lowest bit on.
+	switch th.Instruction {
+	case TakeField:
+		assert("(= (bvand mask.lane (bvadd mask.lane %s)) %s)", one, zero)
+	case PutField:
+		filled := fmt.Sprintf("(bvor mask.lane (bvsub mask.lane %s))", one)
+		assert("(or (= mask.lane %[1]s) (= (bvand %[2]s (bvadd %[2]s %[3]s)) %[1]s))", zero, filled, one)
+	}
+	// The sign is the highest bit of the mask, or 0.
+	if !th.signed {
+		assert("(= sign.lane %s)", zero)
+	} else {
+		assert("(= (bvand sign.lane (bvnot mask.lane)) %s)", zero)
+		assert("(= (bvand sign.lane (bvsub sign.lane %s)) %s)", one, zero)
+		assert("(= (bvand mask.lane (bvnot (bvsub (bvshl sign.lane %[1]s) %[1]s))) %[2]s)", one, zero)
+		if th.Instruction == TakeField {
+			assert("(distinct sign.lane %s)", zero)
 		} else {
-			assert("(= sign.lane %s)", literal(th.Lane, 0))
+			assert("(or (= mask.lane %[1]s) (distinct sign.lane %[1]s))", zero)
 		}
 	}
 	// What Go does not replicate.
@@ -244,12 +252,14 @@ func (th theorem) want(c int) string {
 		return bfe(bitsOf(src, th.Word), c, true)
 	case VBFI:
 		return fmt.Sprintf("(bvor (bvand %[1]s %[2]s) (bvand (bvnot %[1]s) %[3]s))", th.symbol(Mask), src, th.symbol(Base))
-	case Move, PutField:
-		lane := sized(src, th.Word, th.Lane)
-		moved := fmt.Sprintf("(bvand (bvshl %s %s) mask.lane)", lane, literal(th.Lane, uint64(min(max(c, 0), th.Lane-1))))
-		if c < 0 {
-			moved = fmt.Sprintf("(bvand (bvlshr %s %s) mask.lane)", lane, literal(th.Lane, uint64(min(-c, th.Lane-1))))
+	case TakeField, Move, PutField:
+		shift, by := "bvshl", max(c, 0)
+		if th.Instruction == TakeField {
+			shift = "bvlshr"
+		} else if c < 0 {
+			shift, by = "bvlshr", -c
 		}
+		moved := fmt.Sprintf("(bvand (%s %s %s) mask.lane)", shift, sized(src, th.Word, th.Lane), literal(th.Lane, uint64(min(by, th.Lane-1))))
 		if before := th.symbol(Before); before != "" {
 			return fmt.Sprintf("(bvor %s %s)", before, sized(moved, th.Lane, th.Bits))
 		}
