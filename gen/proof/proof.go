@@ -445,7 +445,7 @@ func (s *subject) lengths(run func(n int, compare bool) error) error {
 			return err
 		}
 	}
-	all := count(s.reached)
+	wanted := slices.Clone(s.reached)
 	clear(s.reached)
 	last := 0 // the least length by which all are executed
 	vector := 1 << s.granule * 8 / s.Spec.Bits
@@ -457,8 +457,11 @@ func (s *subject) lengths(run func(n int, compare bool) error) error {
 		if count(s.reached) > before {
 			last = n
 		}
-		if count(s.reached) < all {
-			last = max(last, n) // some length above executes the rest
+		for i, is := range wanted {
+			if is && !s.reached[i] {
+				last = n // some length above executes it
+				break
+			}
 		}
 		s.longest = n
 	}
