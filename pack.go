@@ -6,10 +6,10 @@ import (
 )
 
 // Field is a bit field of every word that [Pack] makes or [Unpack] takes apart,
-// and where its values are: in a [Column], or a [Constant]. The generator knows
-// its layout.
+// and where its values are: in a [Column], or a [Constant].
 type Field struct {
-	// Four words, which Go keeps in registers. More it would copy through memory.
+	// Four words, which Go keeps in registers: more it would copy through memory.
+	// Kernels read them, by the layout that the generator has of them.
 	data unsafe.Pointer
 	n    uint64 // the length of a column, or a constant, extended by its sign
 	mask uint64 // ones in the field
