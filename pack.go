@@ -96,9 +96,19 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 	if base != nil && !fits(dst, base) {
 		panic(misfit("Pack", operandOf("dst", dst), operandOf("base", base)))
 	}
-	lane, taken, value, plain, fit := survey(fields, address(dst), len(dst), unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	lane, taken, value, plain, fit := survey(fields, address(dst), len(dst), size)
 	if !fit {
 		panic(fieldMisfit("Pack", operandOf("dst", dst), fields))
+	}
+	if instrumented {
+		for k := range fields {
+			if !fields[k].form.constant() {
+				reads(fields[k].data, len(dst), fields[k].form.size())
+			}
+		}
+		reads(pointer(base), len(base), size)
+		writes(pointer(dst), len(dst), size)
 	}
 	if !plain {
 		packUneven(dst, base, fields, lane)
@@ -277,15 +287,6 @@ func streamsFields(words unsafe.Pointer, moved uintptr, fields []Field, n int) b
 // packPlain packs plain fields into what base keeps and the constants' value.
 func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value uint64) {
 	size := unsafe.Sizeof(T(0))
-	if instrumented {
-		for k := range fields {
-			if !fields[k].form.constant() {
-				reads(fields[k].data, len(dst), fields[k].form.size())
-			}
-		}
-		reads(pointer(base), len(base), size)
-		writes(pointer(dst), len(dst), size)
-	}
 	if uintptr(len(dst))*lane*uintptr(len(fields)+1) <= pieceBytes {
 		pack(dst, base, fields, 0, len(dst), int(lane), keep, value, false)
 		return
