@@ -24348,1250 +24348,1226 @@ TEXT ·unpack8AVX2(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short5
-	LEAQ         -4(R8), R9
-	VPMOVZXBQ    (AX)(R9*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short6
+	LEAQ         -4(R8), R10
+	VPMOVZXBQ    (AX)(R10*1), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x40
-	JB           cached6
+	JB           cached7
 	VPMOVZXBQ    (AX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPSRLVQ      Y2, Y5, Y5
 	VPXOR        Y3, Y5, Y5
 	VPSUBQ       Y3, Y5, Y5
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x03, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x03, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached8
+	JZ           cached9
 	CMPQ         R12, $0x10
-	JB           whole10
-	TESTQ        R11, R11
-	JNZ          signed9
+	JB           whole11
+	TESTQ        R9, R9
+	JNZ          signed10
 	SUBQ         $0x10, R12
-	JB           streamDone12
+	JB           streamDone13
 
 	// 4 vectors a turn, stored past the cache.
-stream11:
-	VPMOVZXBQ (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, (CX)(R10*8)
-	VPMOVZXBQ 4(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 32(CX)(R10*8)
-	VPMOVZXBQ 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 64(CX)(R10*8)
-	VPMOVZXBQ 12(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+stream12:
+	VPMOVZXBQ (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R11*8)
+	VPMOVZXBQ 4(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R11*8)
+	VPMOVZXBQ 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R11*8)
+	VPMOVZXBQ 12(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       stream11
+	JAE       stream12
 
-streamDone12:
+streamDone13:
 	ADDQ $0x10, R12
-	JMP  whole10
+	JMP  whole11
 
-signed9:
+signed10:
 	SUBQ $0x10, R12
-	JB   streamDone14
+	JB   streamDone15
 
 	// 4 vectors a turn, stored past the cache.
-stream13:
-	VPMOVZXBQ (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+stream14:
+	VPMOVZXBQ (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVNTDQ  Y9, (CX)(R10*8)
-	VPMOVZXBQ 4(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R11*8)
+	VPMOVZXBQ 4(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 32(CX)(R10*8)
-	VPMOVZXBQ 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R11*8)
+	VPMOVZXBQ 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 64(CX)(R10*8)
-	VPMOVZXBQ 12(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R11*8)
+	VPMOVZXBQ 12(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+	VMOVNTDQ  Y9, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       stream13
+	JAE       stream14
 
-streamDone14:
+streamDone15:
 	ADDQ $0x10, R12
 
-whole10:
+whole11:
 	SFENCE
 
-cached8:
-cached6:
+cached9:
+cached7:
 	CMPQ  R12, $0x10
-	JB    whole16
-	TESTQ R11, R11
-	JNZ   signed15
+	JB    whole17
+	TESTQ R9, R9
+	JNZ   signed16
 	SUBQ  $0x10, R12
-	JB    vectorsDone18
+	JB    vectorsDone19
 
 	// 4 vectors a turn.
-vectors17:
-	VPMOVZXBQ (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*8)
-	VPMOVZXBQ 4(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 32(CX)(R10*8)
-	VPMOVZXBQ 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 64(CX)(R10*8)
-	VPMOVZXBQ 12(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+vectors18:
+	VPMOVZXBQ (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*8)
+	VPMOVZXBQ 4(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R11*8)
+	VPMOVZXBQ 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R11*8)
+	VPMOVZXBQ 12(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vectors17
+	JAE       vectors18
 
-vectorsDone18:
+vectorsDone19:
 	ADDQ $0x10, R12
-	JMP  whole16
+	JMP  whole17
 
-signed15:
+signed16:
 	SUBQ $0x10, R12
-	JB   vectorsDone20
+	JB   vectorsDone21
 
 	// 4 vectors a turn.
-vectors19:
-	VPMOVZXBQ (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+vectors20:
+	VPMOVZXBQ (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*8)
-	VPMOVZXBQ 4(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*8)
+	VPMOVZXBQ 4(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVDQU   Y9, 32(CX)(R10*8)
-	VPMOVZXBQ 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R11*8)
+	VPMOVZXBQ 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVDQU   Y9, 64(CX)(R10*8)
-	VPMOVZXBQ 12(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R11*8)
+	VPMOVZXBQ 12(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVDQU   Y9, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+	VMOVDQU   Y9, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vectors19
+	JAE       vectors20
 
-vectorsDone20:
+vectorsDone21:
 	ADDQ $0x10, R12
 
-whole16:
+whole17:
 	SUBQ $0x04, R12
-	JB   vectorDone22
+	JB   vectorDone23
 
 	// One vector a turn.
-vector21:
-	VPMOVZXBQ (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+vector22:
+	VPMOVZXBQ (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBQ    Y3, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*8)
-	ADDQ      $0x04, R10
+	VMOVDQU   Y9, (CX)(R11*8)
+	ADDQ      $0x04, R11
 	SUBQ      $0x04, R12
-	JAE       vector21
+	JAE       vector22
 
-vectorDone22:
+vectorDone23:
 	ADDQ $0x04, R12
 	CMPQ R8, $0x40
-	JB   tail7
+	JB   tail8
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (CX)
 
-tail7:
+tail8:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*8)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*8)
+	JMP     unpacked3
 
-short5:
+short6:
 	CMPQ      R8, $0x02
-	JB        under2_23
+	JB        under2_24
 	VPMOVZXBQ (AX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBQ    X3, X4, X4
 	LEAQ      -2(R8), R8
 	VPMOVZXBQ (AX)(R8*1), X9
-	VPSLLVQ   X0, X9, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X9, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBQ    X3, X0, X0
 	VMOVDQU   X0, (CX)(R8*8)
 	VMOVDQU   X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under2_23:
+under2_24:
 	CMPQ      R8, $0x01
-	JB        under1_24
+	JB        under1_25
 	MOVBLZX   (AX), R8
 	VMOVD     R8, X4
 	VPMOVZXBQ X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X4, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBQ    X3, X0, X0
 	VMOVQ     X0, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under1_24:
-	JMP unpacked2
+under1_25:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTD 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTD X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JB           short25
-	LEAQ         -8(R8), R9
-	VPMOVZXBD    (AX)(R9*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short26
+	LEAQ         -8(R8), R10
+	VPMOVZXBD    (AX)(R10*1), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x00000080
-	JB           cached26
+	JB           cached27
 	VPMOVZXBD    (AX), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBD       Y3, Y6, Y6
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x02, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached28
+	JZ           cached29
 	CMPQ         R12, $0x20
-	JB           whole30
-	TESTQ        R11, R11
-	JNZ          signed29
+	JB           whole31
+	TESTQ        R9, R9
+	JNZ          signed30
 	SUBQ         $0x20, R12
-	JB           streamDone32
+	JB           streamDone33
 
 	// 4 vectors a turn, stored past the cache.
-stream31:
-	VPMOVZXBD (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, (CX)(R10*4)
-	VPMOVZXBD 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 32(CX)(R10*4)
-	VPMOVZXBD 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 64(CX)(R10*4)
-	VPMOVZXBD 24(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+stream32:
+	VPMOVZXBD (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R11*4)
+	VPMOVZXBD 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R11*4)
+	VPMOVZXBD 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R11*4)
+	VPMOVZXBD 24(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       stream31
+	JAE       stream32
 
-streamDone32:
+streamDone33:
 	ADDQ $0x20, R12
-	JMP  whole30
+	JMP  whole31
 
-signed29:
+signed30:
 	SUBQ $0x20, R12
-	JB   streamDone34
+	JB   streamDone35
 
 	// 4 vectors a turn, stored past the cache.
-stream33:
-	VPMOVZXBD (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+stream34:
+	VPMOVZXBD (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVNTDQ  Y9, (CX)(R10*4)
-	VPMOVZXBD 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R11*4)
+	VPMOVZXBD 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 32(CX)(R10*4)
-	VPMOVZXBD 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R11*4)
+	VPMOVZXBD 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 64(CX)(R10*4)
-	VPMOVZXBD 24(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R11*4)
+	VPMOVZXBD 24(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+	VMOVNTDQ  Y9, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       stream33
+	JAE       stream34
 
-streamDone34:
+streamDone35:
 	ADDQ $0x20, R12
 
-whole30:
+whole31:
 	SFENCE
 
-cached28:
-cached26:
+cached29:
+cached27:
 	CMPQ  R12, $0x20
-	JB    whole36
-	TESTQ R11, R11
-	JNZ   signed35
+	JB    whole37
+	TESTQ R9, R9
+	JNZ   signed36
 	SUBQ  $0x20, R12
-	JB    vectorsDone38
+	JB    vectorsDone39
 
 	// 4 vectors a turn.
-vectors37:
-	VPMOVZXBD (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*4)
-	VPMOVZXBD 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 32(CX)(R10*4)
-	VPMOVZXBD 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 64(CX)(R10*4)
-	VPMOVZXBD 24(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+vectors38:
+	VPMOVZXBD (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*4)
+	VPMOVZXBD 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R11*4)
+	VPMOVZXBD 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R11*4)
+	VPMOVZXBD 24(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       vectors37
+	JAE       vectors38
 
-vectorsDone38:
+vectorsDone39:
 	ADDQ $0x20, R12
-	JMP  whole36
+	JMP  whole37
 
-signed35:
+signed36:
 	SUBQ $0x20, R12
-	JB   vectorsDone40
+	JB   vectorsDone41
 
 	// 4 vectors a turn.
-vectors39:
-	VPMOVZXBD (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+vectors40:
+	VPMOVZXBD (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*4)
-	VPMOVZXBD 8(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*4)
+	VPMOVZXBD 8(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVDQU   Y9, 32(CX)(R10*4)
-	VPMOVZXBD 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R11*4)
+	VPMOVZXBD 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVDQU   Y9, 64(CX)(R10*4)
-	VPMOVZXBD 24(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R11*4)
+	VPMOVZXBD 24(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVDQU   Y9, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+	VMOVDQU   Y9, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       vectors39
+	JAE       vectors40
 
-vectorsDone40:
+vectorsDone41:
 	ADDQ $0x20, R12
 
-whole36:
+whole37:
 	SUBQ $0x08, R12
-	JB   vectorDone42
+	JB   vectorDone43
 
 	// One vector a turn.
-vector41:
-	VPMOVZXBD (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+vector42:
+	VPMOVZXBD (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*4)
-	ADDQ      $0x08, R10
+	VMOVDQU   Y9, (CX)(R11*4)
+	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
-	JAE       vector41
+	JAE       vector42
 
-vectorDone42:
+vectorDone43:
 	ADDQ $0x08, R12
 	CMPQ R8, $0x00000080
-	JB   tail27
+	JB   tail28
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y6, (CX)
 
-tail27:
+tail28:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*4)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*4)
+	JMP     unpacked3
 
-short25:
+short26:
 	CMPQ      R8, $0x04
-	JB        under4_43
+	JB        under4_44
 	VPMOVZXBD (AX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBD    X3, X4, X4
 	LEAQ      -4(R8), R8
 	VPMOVZXBD (AX)(R8*1), X9
-	VPSLLVQ   X0, X9, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X9, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBD    X3, X0, X0
 	VMOVDQU   X0, (CX)(R8*4)
 	VMOVDQU   X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under4_43:
+under4_44:
 	CMPQ      R8, $0x02
-	JB        under2_44
+	JB        under2_45
 	MOVWLZX   (AX), R9
 	VMOVD     R9, X4
 	VPMOVZXBD X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBD    X3, X4, X4
 	LEAQ      -2(R8), R8
 	MOVWLZX   (AX)(R8*1), R9
 	VMOVD     R9, X9
 	VPMOVZXBD X9, X9
-	VPSLLVQ   X0, X9, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X9, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBD    X3, X0, X0
 	VMOVQ     X0, (CX)(R8*4)
 	VMOVQ     X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under2_44:
+under2_45:
 	CMPQ      R8, $0x01
-	JB        under1_45
+	JB        under1_46
 	MOVBLZX   (AX), R8
 	VMOVD     R8, X4
 	VPMOVZXBD X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X4, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBD    X3, X0, X0
 	VMOVD     X0, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under1_45:
-	JMP unpacked2
+under1_46:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less46
+	JB           less47
 	LEAQ         (R8)(DX*2), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTW 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTW X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTW X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JB           short47
-	LEAQ         -16(R8), R9
-	VPMOVZXBW    (AX)(R9*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short48
+	LEAQ         -16(R8), R10
+	VPMOVZXBW    (AX)(R10*1), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBW       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x00000100
-	JB           cached48
+	JB           cached49
 	VPMOVZXBW    (AX), Y7
-	VPSLLVQ      Y0, Y7, Y7
-	VPSRLVQ      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
+	VPAND        Y7, Y0, Y7
+	VPSLLVQ      Y1, Y7, Y7
+	VPSRLVQ      Y2, Y7, Y7
 	VPXOR        Y3, Y7, Y7
 	VPSUBW       Y3, Y7, Y7
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x01, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x01, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached50
+	JZ           cached51
 	CMPQ         R12, $0x40
-	JB           whole52
-	TESTQ        R11, R11
-	JNZ          signed51
+	JB           whole53
+	TESTQ        R9, R9
+	JNZ          signed52
 	SUBQ         $0x40, R12
-	JB           streamDone54
+	JB           streamDone55
 
 	// 4 vectors a turn, stored past the cache.
-stream53:
-	VPMOVZXBW (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, (CX)(R10*2)
-	VPMOVZXBW 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 32(CX)(R10*2)
-	VPMOVZXBW 32(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 64(CX)(R10*2)
-	VPMOVZXBW 48(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVNTDQ  Y9, 96(CX)(R10*2)
-	ADDQ      $0x40, R10
+stream54:
+	VPMOVZXBW (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R11*2)
+	VPMOVZXBW 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R11*2)
+	VPMOVZXBW 32(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R11*2)
+	VPMOVZXBW 48(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVNTDQ  Y9, 96(CX)(R11*2)
+	ADDQ      $0x40, R11
 	SUBQ      $0x40, R12
-	JAE       stream53
+	JAE       stream54
 
-streamDone54:
+streamDone55:
 	ADDQ $0x40, R12
-	JMP  whole52
+	JMP  whole53
 
-signed51:
+signed52:
 	SUBQ $0x40, R12
-	JB   streamDone56
+	JB   streamDone57
 
 	// 4 vectors a turn, stored past the cache.
-stream55:
-	VPMOVZXBW (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+stream56:
+	VPMOVZXBW (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVNTDQ  Y9, (CX)(R10*2)
-	VPMOVZXBW 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, (CX)(R11*2)
+	VPMOVZXBW 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 32(CX)(R10*2)
-	VPMOVZXBW 32(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 32(CX)(R11*2)
+	VPMOVZXBW 32(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 64(CX)(R10*2)
-	VPMOVZXBW 48(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVNTDQ  Y9, 64(CX)(R11*2)
+	VPMOVZXBW 48(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVNTDQ  Y9, 96(CX)(R10*2)
-	ADDQ      $0x40, R10
+	VMOVNTDQ  Y9, 96(CX)(R11*2)
+	ADDQ      $0x40, R11
 	SUBQ      $0x40, R12
-	JAE       stream55
+	JAE       stream56
 
-streamDone56:
+streamDone57:
 	ADDQ $0x40, R12
 
-whole52:
+whole53:
 	SFENCE
 
-cached50:
-cached48:
+cached51:
+cached49:
 	CMPQ  R12, $0x40
-	JB    whole58
-	TESTQ R11, R11
-	JNZ   signed57
+	JB    whole59
+	TESTQ R9, R9
+	JNZ   signed58
 	SUBQ  $0x40, R12
-	JB    vectorsDone60
+	JB    vectorsDone61
 
 	// 4 vectors a turn.
-vectors59:
-	VPMOVZXBW (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*2)
-	VPMOVZXBW 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 32(CX)(R10*2)
-	VPMOVZXBW 32(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 64(CX)(R10*2)
-	VPMOVZXBW 48(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   Y9, 96(CX)(R10*2)
-	ADDQ      $0x40, R10
+vectors60:
+	VPMOVZXBW (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*2)
+	VPMOVZXBW 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R11*2)
+	VPMOVZXBW 32(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R11*2)
+	VPMOVZXBW 48(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VMOVDQU   Y9, 96(CX)(R11*2)
+	ADDQ      $0x40, R11
 	SUBQ      $0x40, R12
-	JAE       vectors59
+	JAE       vectors60
 
-vectorsDone60:
+vectorsDone61:
 	ADDQ $0x40, R12
-	JMP  whole58
+	JMP  whole59
 
-signed57:
+signed58:
 	SUBQ $0x40, R12
-	JB   vectorsDone62
+	JB   vectorsDone63
 
 	// 4 vectors a turn.
-vectors61:
-	VPMOVZXBW (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+vectors62:
+	VPMOVZXBW (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*2)
-	VPMOVZXBW 16(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*2)
+	VPMOVZXBW 16(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   Y9, 32(CX)(R10*2)
-	VPMOVZXBW 32(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 32(CX)(R11*2)
+	VPMOVZXBW 32(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   Y9, 64(CX)(R10*2)
-	VPMOVZXBW 48(AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, 64(CX)(R11*2)
+	VPMOVZXBW 48(AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   Y9, 96(CX)(R10*2)
-	ADDQ      $0x40, R10
+	VMOVDQU   Y9, 96(CX)(R11*2)
+	ADDQ      $0x40, R11
 	SUBQ      $0x40, R12
-	JAE       vectors61
+	JAE       vectors62
 
-vectorsDone62:
+vectorsDone63:
 	ADDQ $0x40, R12
 
-whole58:
+whole59:
 	SUBQ $0x10, R12
-	JB   vectorDone64
+	JB   vectorDone65
 
 	// One vector a turn.
-vector63:
-	VPMOVZXBW (AX)(R10*1), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+vector64:
+	VPMOVZXBW (AX)(R11*1), Y9
+	VPAND     Y9, Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   Y9, (CX)(R10*2)
-	ADDQ      $0x10, R10
+	VMOVDQU   Y9, (CX)(R11*2)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vector63
+	JAE       vector64
 
-vectorDone64:
+vectorDone65:
 	ADDQ $0x10, R12
 	CMPQ R8, $0x00000100
-	JB   tail49
+	JB   tail50
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y7, (CX)
 
-tail49:
+tail50:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*2)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*2)
+	JMP     unpacked3
 
-short47:
+short48:
 	CMPQ      R8, $0x08
-	JB        under8_65
+	JB        under8_66
 	VPMOVZXBW (AX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBW    X3, X4, X4
 	LEAQ      -8(R8), R8
 	VPMOVZXBW (AX)(R8*1), X9
-	VPSLLVQ   X0, X9, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X9, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBW    X3, X0, X0
 	VMOVDQU   X0, (CX)(R8*2)
 	VMOVDQU   X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under8_65:
+under8_66:
 	CMPQ      R8, $0x04
-	JB        under4_66
+	JB        under4_67
 	VMOVD     (AX), X4
 	VPMOVZXBW X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBW    X3, X4, X4
 	LEAQ      -4(R8), R8
 	VMOVD     (AX)(R8*1), X9
 	VPMOVZXBW X9, X9
-	VPSLLVQ   X0, X9, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X9, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBW    X3, X0, X0
 	VMOVQ     X0, (CX)(R8*2)
 	VMOVQ     X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under4_66:
+under4_67:
 	CMPQ      R8, $0x02
-	JB        under2_67
+	JB        under2_68
 	MOVWLZX   (AX), R9
 	VMOVD     R9, X4
 	VPMOVZXBW X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBW    X3, X4, X4
 	LEAQ      -2(R8), R8
 	MOVWLZX   (AX)(R8*1), R9
 	VMOVD     R9, X9
 	VPMOVZXBW X9, X9
-	VPSLLVQ   X0, X9, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X9, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBW    X3, X0, X0
 	VMOVD     X0, (CX)(R8*2)
 	VMOVD     X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under2_67:
+under2_68:
 	CMPQ      R8, $0x01
-	JB        under1_68
+	JB        under1_69
 	MOVBLZX   (AX), R8
 	VMOVD     R8, X4
 	VPMOVZXBW X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X4, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBW    X3, X0, X0
 	VPEXTRW   $0x00, X0, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under1_68:
-	JMP unpacked2
+under1_69:
+	JMP unpacked3
 
-less46:
+less47:
 	LEAQ         (R8)(DX*1), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTB 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTB X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTB X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x20
-	JB           short69
-	LEAQ         -32(R8), R9
-	VMOVDQU      (AX)(R9*1), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short70
+	LEAQ         -32(R8), R10
+	VPAND        (AX)(R10*1), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBB       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x00000200
-	JB           cached70
-	VMOVDQU      (AX), Y8
-	VPSLLVQ      Y0, Y8, Y8
-	VPSRLVQ      Y1, Y8, Y8
-	VPAND        Y2, Y8, Y8
+	JB           cached71
+	VPAND        (AX), Y0, Y8
+	VPSLLVQ      Y1, Y8, Y8
+	VPSRLVQ      Y2, Y8, Y8
 	VPXOR        Y3, Y8, Y8
 	VPSUBB       Y3, Y8, Y8
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached72
+	JZ           cached73
 	CMPQ         R12, $0x00000080
-	JB           whole74
-	TESTQ        R11, R11
-	JNZ          signed73
+	JB           whole75
+	TESTQ        R9, R9
+	JNZ          signed74
 	SUBQ         $0x00000080, R12
-	JB           streamDone76
+	JB           streamDone77
 
 	// 4 vectors a turn, stored past the cache.
-stream75:
-	VMOVDQU  (AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
-	VMOVNTDQ Y9, (CX)(R10*1)
-	VMOVDQU  32(AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
-	VMOVNTDQ Y9, 32(CX)(R10*1)
-	VMOVDQU  64(AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
-	VMOVNTDQ Y9, 64(CX)(R10*1)
-	VMOVDQU  96(AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
-	VMOVNTDQ Y9, 96(CX)(R10*1)
-	ADDQ     $0x00000080, R10
+stream76:
+	VPAND    (AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
+	VMOVNTDQ Y9, (CX)(R11*1)
+	VPAND    32(AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
+	VMOVNTDQ Y9, 32(CX)(R11*1)
+	VPAND    64(AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
+	VMOVNTDQ Y9, 64(CX)(R11*1)
+	VPAND    96(AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
+	VMOVNTDQ Y9, 96(CX)(R11*1)
+	ADDQ     $0x00000080, R11
 	SUBQ     $0x00000080, R12
-	JAE      stream75
+	JAE      stream76
 
-streamDone76:
+streamDone77:
 	ADDQ $0x00000080, R12
-	JMP  whole74
+	JMP  whole75
 
-signed73:
+signed74:
 	SUBQ $0x00000080, R12
-	JB   streamDone78
+	JB   streamDone79
 
 	// 4 vectors a turn, stored past the cache.
-stream77:
-	VMOVDQU  (AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
+stream78:
+	VPAND    (AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
 	VPXOR    Y3, Y9, Y9
 	VPSUBB   Y3, Y9, Y9
-	VMOVNTDQ Y9, (CX)(R10*1)
-	VMOVDQU  32(AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, (CX)(R11*1)
+	VPAND    32(AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
 	VPXOR    Y3, Y9, Y9
 	VPSUBB   Y3, Y9, Y9
-	VMOVNTDQ Y9, 32(CX)(R10*1)
-	VMOVDQU  64(AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, 32(CX)(R11*1)
+	VPAND    64(AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
 	VPXOR    Y3, Y9, Y9
 	VPSUBB   Y3, Y9, Y9
-	VMOVNTDQ Y9, 64(CX)(R10*1)
-	VMOVDQU  96(AX)(R10*1), Y9
-	VPSLLVQ  Y0, Y9, Y9
-	VPSRLVQ  Y1, Y9, Y9
-	VPAND    Y2, Y9, Y9
+	VMOVNTDQ Y9, 64(CX)(R11*1)
+	VPAND    96(AX)(R11*1), Y0, Y9
+	VPSLLVQ  Y1, Y9, Y9
+	VPSRLVQ  Y2, Y9, Y9
 	VPXOR    Y3, Y9, Y9
 	VPSUBB   Y3, Y9, Y9
-	VMOVNTDQ Y9, 96(CX)(R10*1)
-	ADDQ     $0x00000080, R10
+	VMOVNTDQ Y9, 96(CX)(R11*1)
+	ADDQ     $0x00000080, R11
 	SUBQ     $0x00000080, R12
-	JAE      stream77
+	JAE      stream78
 
-streamDone78:
+streamDone79:
 	ADDQ $0x00000080, R12
 
-whole74:
+whole75:
 	SFENCE
 
-cached72:
-cached70:
+cached73:
+cached71:
 	CMPQ  R12, $0x00000080
-	JB    whole80
-	TESTQ R11, R11
-	JNZ   signed79
+	JB    whole81
+	TESTQ R9, R9
+	JNZ   signed80
 	SUBQ  $0x00000080, R12
-	JB    vectorsDone82
+	JB    vectorsDone83
 
 	// 4 vectors a turn.
-vectors81:
-	VMOVDQU (AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
-	VMOVDQU Y9, (CX)(R10*1)
-	VMOVDQU 32(AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
-	VMOVDQU Y9, 32(CX)(R10*1)
-	VMOVDQU 64(AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
-	VMOVDQU Y9, 64(CX)(R10*1)
-	VMOVDQU 96(AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
-	VMOVDQU Y9, 96(CX)(R10*1)
-	ADDQ    $0x00000080, R10
+vectors82:
+	VPAND   (AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
+	VMOVDQU Y9, (CX)(R11*1)
+	VPAND   32(AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
+	VMOVDQU Y9, 32(CX)(R11*1)
+	VPAND   64(AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
+	VMOVDQU Y9, 64(CX)(R11*1)
+	VPAND   96(AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
+	VMOVDQU Y9, 96(CX)(R11*1)
+	ADDQ    $0x00000080, R11
 	SUBQ    $0x00000080, R12
-	JAE     vectors81
+	JAE     vectors82
 
-vectorsDone82:
+vectorsDone83:
 	ADDQ $0x00000080, R12
-	JMP  whole80
+	JMP  whole81
 
-signed79:
+signed80:
 	SUBQ $0x00000080, R12
-	JB   vectorsDone84
+	JB   vectorsDone85
 
 	// 4 vectors a turn.
-vectors83:
-	VMOVDQU (AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
+vectors84:
+	VPAND   (AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
 	VPXOR   Y3, Y9, Y9
 	VPSUBB  Y3, Y9, Y9
-	VMOVDQU Y9, (CX)(R10*1)
-	VMOVDQU 32(AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, (CX)(R11*1)
+	VPAND   32(AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
 	VPXOR   Y3, Y9, Y9
 	VPSUBB  Y3, Y9, Y9
-	VMOVDQU Y9, 32(CX)(R10*1)
-	VMOVDQU 64(AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, 32(CX)(R11*1)
+	VPAND   64(AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
 	VPXOR   Y3, Y9, Y9
 	VPSUBB  Y3, Y9, Y9
-	VMOVDQU Y9, 64(CX)(R10*1)
-	VMOVDQU 96(AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
+	VMOVDQU Y9, 64(CX)(R11*1)
+	VPAND   96(AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
 	VPXOR   Y3, Y9, Y9
 	VPSUBB  Y3, Y9, Y9
-	VMOVDQU Y9, 96(CX)(R10*1)
-	ADDQ    $0x00000080, R10
+	VMOVDQU Y9, 96(CX)(R11*1)
+	ADDQ    $0x00000080, R11
 	SUBQ    $0x00000080, R12
-	JAE     vectors83
+	JAE     vectors84
 
-vectorsDone84:
+vectorsDone85:
 	ADDQ $0x00000080, R12
 
-whole80:
+whole81:
 	SUBQ $0x20, R12
-	JB   vectorDone86
+	JB   vectorDone87
 
 	// One vector a turn.
-vector85:
-	VMOVDQU (AX)(R10*1), Y9
-	VPSLLVQ Y0, Y9, Y9
-	VPSRLVQ Y1, Y9, Y9
-	VPAND   Y2, Y9, Y9
+vector86:
+	VPAND   (AX)(R11*1), Y0, Y9
+	VPSLLVQ Y1, Y9, Y9
+	VPSRLVQ Y2, Y9, Y9
 	VPXOR   Y3, Y9, Y9
 	VPSUBB  Y3, Y9, Y9
-	VMOVDQU Y9, (CX)(R10*1)
-	ADDQ    $0x20, R10
+	VMOVDQU Y9, (CX)(R11*1)
+	ADDQ    $0x20, R11
 	SUBQ    $0x20, R12
-	JAE     vector85
+	JAE     vector86
 
-vectorDone86:
+vectorDone87:
 	ADDQ $0x20, R12
 	CMPQ R8, $0x00000200
-	JB   tail71
+	JB   tail72
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y8, (CX)
 
-tail71:
+tail72:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*1)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*1)
+	JMP     unpacked3
 
-short69:
+short70:
 	CMPQ    R8, $0x10
-	JB      under16_87
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under16_88
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBB  X3, X4, X4
 	LEAQ    -16(R8), R8
-	VMOVDQU (AX)(R8*1), X9
-	VPSLLVQ X0, X9, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*1), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBB  X3, X0, X0
 	VMOVDQU X0, (CX)(R8*1)
 	VMOVDQU X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under16_87:
+under16_88:
 	CMPQ    R8, $0x08
-	JB      under8_88
+	JB      under8_89
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBB  X3, X4, X4
 	LEAQ    -8(R8), R8
 	VMOVQ   (AX)(R8*1), X9
-	VPSLLVQ X0, X9, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X9, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBB  X3, X0, X0
 	VMOVQ   X0, (CX)(R8*1)
 	VMOVQ   X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under8_88:
+under8_89:
 	CMPQ    R8, $0x04
-	JB      under4_89
+	JB      under4_90
 	VMOVD   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBB  X3, X4, X4
 	LEAQ    -4(R8), R8
 	VMOVD   (AX)(R8*1), X9
-	VPSLLVQ X0, X9, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X9, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBB  X3, X0, X0
 	VMOVD   X0, (CX)(R8*1)
 	VMOVD   X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under4_89:
+under4_90:
 	CMPQ    R8, $0x02
-	JB      under2_90
+	JB      under2_91
 	MOVWLZX (AX), R9
 	VMOVD   R9, X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBB  X3, X4, X4
 	LEAQ    -2(R8), R8
 	MOVWLZX (AX)(R8*1), R9
 	VMOVD   R9, X9
-	VPSLLVQ X0, X9, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X9, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBB  X3, X0, X0
 	VPEXTRW $0x00, X0, (CX)(R8*1)
 	VPEXTRW $0x00, X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_90:
+under2_91:
 	CMPQ    R8, $0x01
-	JB      under1_91
+	JB      under1_92
 	MOVBLZX (AX), R8
 	VMOVD   R8, X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBB  X3, X0, X0
 	VPEXTRB $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_91:
-unpacked2:
+under1_92:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -25617,1133 +25593,1097 @@ TEXT ·unpack16AVX2(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short5
-	LEAQ         -4(R8), R9
-	VPMOVZXWQ    (AX)(R9*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short6
+	LEAQ         -4(R8), R10
+	VPMOVZXWQ    (AX)(R10*2), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x40
-	JB           cached6
+	JB           cached7
 	VPMOVZXWQ    (AX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPSRLVQ      Y2, Y5, Y5
 	VPXOR        Y3, Y5, Y5
 	VPSUBQ       Y3, Y5, Y5
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x03, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x03, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached8
+	JZ           cached9
 	CMPQ         R12, $0x10
-	JB           whole10
-	TESTQ        R11, R11
-	JNZ          signed9
+	JB           whole11
+	TESTQ        R9, R9
+	JNZ          signed10
 	SUBQ         $0x10, R12
-	JB           streamDone12
+	JB           streamDone13
 
 	// 4 vectors a turn, stored past the cache.
-stream11:
-	VPMOVZXWQ (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, (CX)(R10*8)
-	VPMOVZXWQ 8(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, 32(CX)(R10*8)
-	VPMOVZXWQ 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, 64(CX)(R10*8)
-	VPMOVZXWQ 24(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+stream12:
+	VPMOVZXWQ (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R11*8)
+	VPMOVZXWQ 8(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R11*8)
+	VPMOVZXWQ 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R11*8)
+	VPMOVZXWQ 24(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       stream11
+	JAE       stream12
 
-streamDone12:
+streamDone13:
 	ADDQ $0x10, R12
-	JMP  whole10
+	JMP  whole11
 
-signed9:
+signed10:
 	SUBQ $0x10, R12
-	JB   streamDone14
+	JB   streamDone15
 
 	// 4 vectors a turn, stored past the cache.
-stream13:
-	VPMOVZXWQ (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+stream14:
+	VPMOVZXWQ (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVNTDQ  Y8, (CX)(R10*8)
-	VPMOVZXWQ 8(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R11*8)
+	VPMOVZXWQ 8(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVNTDQ  Y8, 32(CX)(R10*8)
-	VPMOVZXWQ 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R11*8)
+	VPMOVZXWQ 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVNTDQ  Y8, 64(CX)(R10*8)
-	VPMOVZXWQ 24(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R11*8)
+	VPMOVZXWQ 24(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVNTDQ  Y8, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+	VMOVNTDQ  Y8, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       stream13
+	JAE       stream14
 
-streamDone14:
+streamDone15:
 	ADDQ $0x10, R12
 
-whole10:
+whole11:
 	SFENCE
 
-cached8:
-cached6:
+cached9:
+cached7:
 	CMPQ  R12, $0x10
-	JB    whole16
-	TESTQ R11, R11
-	JNZ   signed15
+	JB    whole17
+	TESTQ R9, R9
+	JNZ   signed16
 	SUBQ  $0x10, R12
-	JB    vectorsDone18
+	JB    vectorsDone19
 
 	// 4 vectors a turn.
-vectors17:
-	VPMOVZXWQ (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, (CX)(R10*8)
-	VPMOVZXWQ 8(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, 32(CX)(R10*8)
-	VPMOVZXWQ 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, 64(CX)(R10*8)
-	VPMOVZXWQ 24(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+vectors18:
+	VPMOVZXWQ (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R11*8)
+	VPMOVZXWQ 8(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R11*8)
+	VPMOVZXWQ 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R11*8)
+	VPMOVZXWQ 24(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vectors17
+	JAE       vectors18
 
-vectorsDone18:
+vectorsDone19:
 	ADDQ $0x10, R12
-	JMP  whole16
+	JMP  whole17
 
-signed15:
+signed16:
 	SUBQ $0x10, R12
-	JB   vectorsDone20
+	JB   vectorsDone21
 
 	// 4 vectors a turn.
-vectors19:
-	VPMOVZXWQ (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+vectors20:
+	VPMOVZXWQ (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVDQU   Y8, (CX)(R10*8)
-	VPMOVZXWQ 8(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R11*8)
+	VPMOVZXWQ 8(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVDQU   Y8, 32(CX)(R10*8)
-	VPMOVZXWQ 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R11*8)
+	VPMOVZXWQ 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVDQU   Y8, 64(CX)(R10*8)
-	VPMOVZXWQ 24(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R11*8)
+	VPMOVZXWQ 24(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVDQU   Y8, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+	VMOVDQU   Y8, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vectors19
+	JAE       vectors20
 
-vectorsDone20:
+vectorsDone21:
 	ADDQ $0x10, R12
 
-whole16:
+whole17:
 	SUBQ $0x04, R12
-	JB   vectorDone22
+	JB   vectorDone23
 
 	// One vector a turn.
-vector21:
-	VPMOVZXWQ (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+vector22:
+	VPMOVZXWQ (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBQ    Y3, Y8, Y8
-	VMOVDQU   Y8, (CX)(R10*8)
-	ADDQ      $0x04, R10
+	VMOVDQU   Y8, (CX)(R11*8)
+	ADDQ      $0x04, R11
 	SUBQ      $0x04, R12
-	JAE       vector21
+	JAE       vector22
 
-vectorDone22:
+vectorDone23:
 	ADDQ $0x04, R12
 	CMPQ R8, $0x40
-	JB   tail7
+	JB   tail8
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (CX)
 
-tail7:
+tail8:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*8)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*8)
+	JMP     unpacked3
 
-short5:
+short6:
 	CMPQ      R8, $0x02
-	JB        under2_23
+	JB        under2_24
 	VPMOVZXWQ (AX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBQ    X3, X4, X4
 	LEAQ      -2(R8), R8
 	VPMOVZXWQ (AX)(R8*2), X8
-	VPSLLVQ   X0, X8, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X8, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBQ    X3, X0, X0
 	VMOVDQU   X0, (CX)(R8*8)
 	VMOVDQU   X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under2_23:
+under2_24:
 	CMPQ      R8, $0x01
-	JB        under1_24
+	JB        under1_25
 	MOVWLZX   (AX), R8
 	VMOVD     R8, X4
 	VPMOVZXWQ X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X4, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBQ    X3, X0, X0
 	VMOVQ     X0, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under1_24:
-	JMP unpacked2
+under1_25:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTD 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTD X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JB           short25
-	LEAQ         -8(R8), R9
-	VPMOVZXWD    (AX)(R9*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short26
+	LEAQ         -8(R8), R10
+	VPMOVZXWD    (AX)(R10*2), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x00000080
-	JB           cached26
+	JB           cached27
 	VPMOVZXWD    (AX), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBD       Y3, Y6, Y6
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x02, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached28
+	JZ           cached29
 	CMPQ         R12, $0x20
-	JB           whole30
-	TESTQ        R11, R11
-	JNZ          signed29
+	JB           whole31
+	TESTQ        R9, R9
+	JNZ          signed30
 	SUBQ         $0x20, R12
-	JB           streamDone32
+	JB           streamDone33
 
 	// 4 vectors a turn, stored past the cache.
-stream31:
-	VPMOVZXWD (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, (CX)(R10*4)
-	VPMOVZXWD 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, 32(CX)(R10*4)
-	VPMOVZXWD 32(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, 64(CX)(R10*4)
-	VPMOVZXWD 48(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVNTDQ  Y8, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+stream32:
+	VPMOVZXWD (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R11*4)
+	VPMOVZXWD 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R11*4)
+	VPMOVZXWD 32(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R11*4)
+	VPMOVZXWD 48(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVNTDQ  Y8, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       stream31
+	JAE       stream32
 
-streamDone32:
+streamDone33:
 	ADDQ $0x20, R12
-	JMP  whole30
+	JMP  whole31
 
-signed29:
+signed30:
 	SUBQ $0x20, R12
-	JB   streamDone34
+	JB   streamDone35
 
 	// 4 vectors a turn, stored past the cache.
-stream33:
-	VPMOVZXWD (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+stream34:
+	VPMOVZXWD (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVNTDQ  Y8, (CX)(R10*4)
-	VPMOVZXWD 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, (CX)(R11*4)
+	VPMOVZXWD 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVNTDQ  Y8, 32(CX)(R10*4)
-	VPMOVZXWD 32(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 32(CX)(R11*4)
+	VPMOVZXWD 32(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVNTDQ  Y8, 64(CX)(R10*4)
-	VPMOVZXWD 48(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVNTDQ  Y8, 64(CX)(R11*4)
+	VPMOVZXWD 48(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVNTDQ  Y8, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+	VMOVNTDQ  Y8, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       stream33
+	JAE       stream34
 
-streamDone34:
+streamDone35:
 	ADDQ $0x20, R12
 
-whole30:
+whole31:
 	SFENCE
 
-cached28:
-cached26:
+cached29:
+cached27:
 	CMPQ  R12, $0x20
-	JB    whole36
-	TESTQ R11, R11
-	JNZ   signed35
+	JB    whole37
+	TESTQ R9, R9
+	JNZ   signed36
 	SUBQ  $0x20, R12
-	JB    vectorsDone38
+	JB    vectorsDone39
 
 	// 4 vectors a turn.
-vectors37:
-	VPMOVZXWD (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, (CX)(R10*4)
-	VPMOVZXWD 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, 32(CX)(R10*4)
-	VPMOVZXWD 32(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, 64(CX)(R10*4)
-	VPMOVZXWD 48(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   Y8, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+vectors38:
+	VPMOVZXWD (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R11*4)
+	VPMOVZXWD 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R11*4)
+	VPMOVZXWD 32(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R11*4)
+	VPMOVZXWD 48(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VMOVDQU   Y8, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       vectors37
+	JAE       vectors38
 
-vectorsDone38:
+vectorsDone39:
 	ADDQ $0x20, R12
-	JMP  whole36
+	JMP  whole37
 
-signed35:
+signed36:
 	SUBQ $0x20, R12
-	JB   vectorsDone40
+	JB   vectorsDone41
 
 	// 4 vectors a turn.
-vectors39:
-	VPMOVZXWD (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+vectors40:
+	VPMOVZXWD (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   Y8, (CX)(R10*4)
-	VPMOVZXWD 16(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R11*4)
+	VPMOVZXWD 16(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   Y8, 32(CX)(R10*4)
-	VPMOVZXWD 32(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 32(CX)(R11*4)
+	VPMOVZXWD 32(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   Y8, 64(CX)(R10*4)
-	VPMOVZXWD 48(AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, 64(CX)(R11*4)
+	VPMOVZXWD 48(AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   Y8, 96(CX)(R10*4)
-	ADDQ      $0x20, R10
+	VMOVDQU   Y8, 96(CX)(R11*4)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       vectors39
+	JAE       vectors40
 
-vectorsDone40:
+vectorsDone41:
 	ADDQ $0x20, R12
 
-whole36:
+whole37:
 	SUBQ $0x08, R12
-	JB   vectorDone42
+	JB   vectorDone43
 
 	// One vector a turn.
-vector41:
-	VPMOVZXWD (AX)(R10*2), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+vector42:
+	VPMOVZXWD (AX)(R11*2), Y8
+	VPAND     Y8, Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   Y8, (CX)(R10*4)
-	ADDQ      $0x08, R10
+	VMOVDQU   Y8, (CX)(R11*4)
+	ADDQ      $0x08, R11
 	SUBQ      $0x08, R12
-	JAE       vector41
+	JAE       vector42
 
-vectorDone42:
+vectorDone43:
 	ADDQ $0x08, R12
 	CMPQ R8, $0x00000080
-	JB   tail27
+	JB   tail28
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y6, (CX)
 
-tail27:
+tail28:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*4)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*4)
+	JMP     unpacked3
 
-short25:
+short26:
 	CMPQ      R8, $0x04
-	JB        under4_43
+	JB        under4_44
 	VPMOVZXWD (AX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBD    X3, X4, X4
 	LEAQ      -4(R8), R8
 	VPMOVZXWD (AX)(R8*2), X8
-	VPSLLVQ   X0, X8, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X8, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBD    X3, X0, X0
 	VMOVDQU   X0, (CX)(R8*4)
 	VMOVDQU   X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under4_43:
+under4_44:
 	CMPQ      R8, $0x02
-	JB        under2_44
+	JB        under2_45
 	VMOVD     (AX), X4
 	VPMOVZXWD X4, X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBD    X3, X4, X4
 	LEAQ      -2(R8), R8
 	VMOVD     (AX)(R8*2), X8
 	VPMOVZXWD X8, X8
-	VPSLLVQ   X0, X8, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X8, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBD    X3, X0, X0
 	VMOVQ     X0, (CX)(R8*4)
 	VMOVQ     X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under2_44:
+under2_45:
 	CMPQ      R8, $0x01
-	JB        under1_45
+	JB        under1_46
 	MOVWLZX   (AX), R8
 	VMOVD     R8, X4
 	VPMOVZXWD X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X4, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBD    X3, X0, X0
 	VMOVD     X0, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under1_45:
-	JMP unpacked2
+under1_46:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less46
+	JB           less47
 	LEAQ         (R8)(DX*2), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTW 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTW X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTW X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JB           short47
-	LEAQ         -16(R8), R9
-	VMOVDQU      (AX)(R9*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short48
+	LEAQ         -16(R8), R10
+	VPAND        (AX)(R10*2), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBW       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x00000100
-	JB           cached48
-	VMOVDQU      (AX), Y7
-	VPSLLVQ      Y0, Y7, Y7
-	VPSRLVQ      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
+	JB           cached49
+	VPAND        (AX), Y0, Y7
+	VPSLLVQ      Y1, Y7, Y7
+	VPSRLVQ      Y2, Y7, Y7
 	VPXOR        Y3, Y7, Y7
 	VPSUBW       Y3, Y7, Y7
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x01, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x01, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached50
+	JZ           cached51
 	CMPQ         R12, $0x40
-	JB           whole52
-	TESTQ        R11, R11
-	JNZ          signed51
+	JB           whole53
+	TESTQ        R9, R9
+	JNZ          signed52
 	SUBQ         $0x40, R12
-	JB           streamDone54
+	JB           streamDone55
 
 	// 4 vectors a turn, stored past the cache.
-stream53:
-	VMOVDQU  (AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
-	VMOVNTDQ Y8, (CX)(R10*2)
-	VMOVDQU  32(AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
-	VMOVNTDQ Y8, 32(CX)(R10*2)
-	VMOVDQU  64(AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
-	VMOVNTDQ Y8, 64(CX)(R10*2)
-	VMOVDQU  96(AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
-	VMOVNTDQ Y8, 96(CX)(R10*2)
-	ADDQ     $0x40, R10
+stream54:
+	VPAND    (AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
+	VMOVNTDQ Y8, (CX)(R11*2)
+	VPAND    32(AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
+	VMOVNTDQ Y8, 32(CX)(R11*2)
+	VPAND    64(AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
+	VMOVNTDQ Y8, 64(CX)(R11*2)
+	VPAND    96(AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
+	VMOVNTDQ Y8, 96(CX)(R11*2)
+	ADDQ     $0x40, R11
 	SUBQ     $0x40, R12
-	JAE      stream53
+	JAE      stream54
 
-streamDone54:
+streamDone55:
 	ADDQ $0x40, R12
-	JMP  whole52
+	JMP  whole53
 
-signed51:
+signed52:
 	SUBQ $0x40, R12
-	JB   streamDone56
+	JB   streamDone57
 
 	// 4 vectors a turn, stored past the cache.
-stream55:
-	VMOVDQU  (AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
+stream56:
+	VPAND    (AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
 	VPXOR    Y3, Y8, Y8
 	VPSUBW   Y3, Y8, Y8
-	VMOVNTDQ Y8, (CX)(R10*2)
-	VMOVDQU  32(AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, (CX)(R11*2)
+	VPAND    32(AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
 	VPXOR    Y3, Y8, Y8
 	VPSUBW   Y3, Y8, Y8
-	VMOVNTDQ Y8, 32(CX)(R10*2)
-	VMOVDQU  64(AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, 32(CX)(R11*2)
+	VPAND    64(AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
 	VPXOR    Y3, Y8, Y8
 	VPSUBW   Y3, Y8, Y8
-	VMOVNTDQ Y8, 64(CX)(R10*2)
-	VMOVDQU  96(AX)(R10*2), Y8
-	VPSLLVQ  Y0, Y8, Y8
-	VPSRLVQ  Y1, Y8, Y8
-	VPAND    Y2, Y8, Y8
+	VMOVNTDQ Y8, 64(CX)(R11*2)
+	VPAND    96(AX)(R11*2), Y0, Y8
+	VPSLLVQ  Y1, Y8, Y8
+	VPSRLVQ  Y2, Y8, Y8
 	VPXOR    Y3, Y8, Y8
 	VPSUBW   Y3, Y8, Y8
-	VMOVNTDQ Y8, 96(CX)(R10*2)
-	ADDQ     $0x40, R10
+	VMOVNTDQ Y8, 96(CX)(R11*2)
+	ADDQ     $0x40, R11
 	SUBQ     $0x40, R12
-	JAE      stream55
+	JAE      stream56
 
-streamDone56:
+streamDone57:
 	ADDQ $0x40, R12
 
-whole52:
+whole53:
 	SFENCE
 
-cached50:
-cached48:
+cached51:
+cached49:
 	CMPQ  R12, $0x40
-	JB    whole58
-	TESTQ R11, R11
-	JNZ   signed57
+	JB    whole59
+	TESTQ R9, R9
+	JNZ   signed58
 	SUBQ  $0x40, R12
-	JB    vectorsDone60
+	JB    vectorsDone61
 
 	// 4 vectors a turn.
-vectors59:
-	VMOVDQU (AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
-	VMOVDQU Y8, (CX)(R10*2)
-	VMOVDQU 32(AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
-	VMOVDQU Y8, 32(CX)(R10*2)
-	VMOVDQU 64(AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
-	VMOVDQU Y8, 64(CX)(R10*2)
-	VMOVDQU 96(AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
-	VMOVDQU Y8, 96(CX)(R10*2)
-	ADDQ    $0x40, R10
+vectors60:
+	VPAND   (AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
+	VMOVDQU Y8, (CX)(R11*2)
+	VPAND   32(AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
+	VMOVDQU Y8, 32(CX)(R11*2)
+	VPAND   64(AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
+	VMOVDQU Y8, 64(CX)(R11*2)
+	VPAND   96(AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
+	VMOVDQU Y8, 96(CX)(R11*2)
+	ADDQ    $0x40, R11
 	SUBQ    $0x40, R12
-	JAE     vectors59
+	JAE     vectors60
 
-vectorsDone60:
+vectorsDone61:
 	ADDQ $0x40, R12
-	JMP  whole58
+	JMP  whole59
 
-signed57:
+signed58:
 	SUBQ $0x40, R12
-	JB   vectorsDone62
+	JB   vectorsDone63
 
 	// 4 vectors a turn.
-vectors61:
-	VMOVDQU (AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
+vectors62:
+	VPAND   (AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
 	VPXOR   Y3, Y8, Y8
 	VPSUBW  Y3, Y8, Y8
-	VMOVDQU Y8, (CX)(R10*2)
-	VMOVDQU 32(AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, (CX)(R11*2)
+	VPAND   32(AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
 	VPXOR   Y3, Y8, Y8
 	VPSUBW  Y3, Y8, Y8
-	VMOVDQU Y8, 32(CX)(R10*2)
-	VMOVDQU 64(AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, 32(CX)(R11*2)
+	VPAND   64(AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
 	VPXOR   Y3, Y8, Y8
 	VPSUBW  Y3, Y8, Y8
-	VMOVDQU Y8, 64(CX)(R10*2)
-	VMOVDQU 96(AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
+	VMOVDQU Y8, 64(CX)(R11*2)
+	VPAND   96(AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
 	VPXOR   Y3, Y8, Y8
 	VPSUBW  Y3, Y8, Y8
-	VMOVDQU Y8, 96(CX)(R10*2)
-	ADDQ    $0x40, R10
+	VMOVDQU Y8, 96(CX)(R11*2)
+	ADDQ    $0x40, R11
 	SUBQ    $0x40, R12
-	JAE     vectors61
+	JAE     vectors62
 
-vectorsDone62:
+vectorsDone63:
 	ADDQ $0x40, R12
 
-whole58:
+whole59:
 	SUBQ $0x10, R12
-	JB   vectorDone64
+	JB   vectorDone65
 
 	// One vector a turn.
-vector63:
-	VMOVDQU (AX)(R10*2), Y8
-	VPSLLVQ Y0, Y8, Y8
-	VPSRLVQ Y1, Y8, Y8
-	VPAND   Y2, Y8, Y8
+vector64:
+	VPAND   (AX)(R11*2), Y0, Y8
+	VPSLLVQ Y1, Y8, Y8
+	VPSRLVQ Y2, Y8, Y8
 	VPXOR   Y3, Y8, Y8
 	VPSUBW  Y3, Y8, Y8
-	VMOVDQU Y8, (CX)(R10*2)
-	ADDQ    $0x10, R10
+	VMOVDQU Y8, (CX)(R11*2)
+	ADDQ    $0x10, R11
 	SUBQ    $0x10, R12
-	JAE     vector63
+	JAE     vector64
 
-vectorDone64:
+vectorDone65:
 	ADDQ $0x10, R12
 	CMPQ R8, $0x00000100
-	JB   tail49
+	JB   tail50
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y7, (CX)
 
-tail49:
+tail50:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*2)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*2)
+	JMP     unpacked3
 
-short47:
+short48:
 	CMPQ    R8, $0x08
-	JB      under8_65
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under8_66
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
 	LEAQ    -8(R8), R8
-	VMOVDQU (AX)(R8*2), X8
-	VPSLLVQ X0, X8, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*2), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VMOVDQU X0, (CX)(R8*2)
 	VMOVDQU X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under8_65:
+under8_66:
 	CMPQ    R8, $0x04
-	JB      under4_66
+	JB      under4_67
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
 	LEAQ    -4(R8), R8
 	VMOVQ   (AX)(R8*2), X8
-	VPSLLVQ X0, X8, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X8, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VMOVQ   X0, (CX)(R8*2)
 	VMOVQ   X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under4_66:
+under4_67:
 	CMPQ    R8, $0x02
-	JB      under2_67
+	JB      under2_68
 	VMOVD   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
 	LEAQ    -2(R8), R8
 	VMOVD   (AX)(R8*2), X8
-	VPSLLVQ X0, X8, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X8, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VMOVD   X0, (CX)(R8*2)
 	VMOVD   X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_67:
+under2_68:
 	CMPQ    R8, $0x01
-	JB      under1_68
+	JB      under1_69
 	MOVWLZX (AX), R8
 	VMOVD   R8, X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPEXTRW $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_68:
-	JMP unpacked2
+under1_69:
+	JMP unpacked3
 
-less46:
+less47:
 	LEAQ         (R8)(DX*1), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTW 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTW X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTW X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JB           short69
-	LEAQ         -16(R8), R9
-	VMOVDQU      (AX)(R9*2), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short70
+	LEAQ         -16(R8), R10
+	VPAND        (AX)(R10*2), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBW       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	CMPQ         R8, $0x40
-	JB           whole73
-	TESTQ        R11, R11
-	JNZ          signed72
+	JB           whole74
+	TESTQ        R9, R9
+	JNZ          signed73
 	VMOVDQU      inOrder32Of2<>+0(SB), Y8
 	SUBQ         $0x40, R8
-	JB           packsDone75
+	JB           packsDone76
 
 	// 4 vectors a turn, packed to 2.
-packs74:
-	VMOVDQU   (AX)(R10*2), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   32(AX)(R10*2), Y10
-	VPSLLVQ   Y0, Y10, Y10
-	VPSRLVQ   Y1, Y10, Y10
-	VPAND     Y2, Y10, Y10
+packs75:
+	VPAND     (AX)(R11*2), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VPAND     32(AX)(R11*2), Y0, Y10
+	VPSLLVQ   Y1, Y10, Y10
+	VPSRLVQ   Y2, Y10, Y10
 	VPACKUSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, (CX)(R10*1)
-	VMOVDQU   64(AX)(R10*2), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   96(AX)(R10*2), Y10
-	VPSLLVQ   Y0, Y10, Y10
-	VPSRLVQ   Y1, Y10, Y10
-	VPAND     Y2, Y10, Y10
+	VMOVDQU   Y9, (CX)(R11*1)
+	VPAND     64(AX)(R11*2), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VPAND     96(AX)(R11*2), Y0, Y10
+	VPSLLVQ   Y1, Y10, Y10
+	VPSRLVQ   Y2, Y10, Y10
 	VPACKUSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, 32(CX)(R10*1)
-	ADDQ      $0x40, R10
+	VMOVDQU   Y9, 32(CX)(R11*1)
+	ADDQ      $0x40, R11
 	SUBQ      $0x40, R8
-	JAE       packs74
+	JAE       packs75
 
-packsDone75:
+packsDone76:
 	ADDQ $0x40, R8
-	JMP  whole73
+	JMP  whole74
 
-signed72:
+signed73:
 	VMOVDQU inOrder32Of2<>+0(SB), Y8
 	SUBQ    $0x40, R8
-	JB      packsDone77
+	JB      packsDone78
 
 	// 4 vectors a turn, packed to 2.
-packs76:
-	VMOVDQU   (AX)(R10*2), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+packs77:
+	VPAND     (AX)(R11*2), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   32(AX)(R10*2), Y10
-	VPSLLVQ   Y0, Y10, Y10
-	VPSRLVQ   Y1, Y10, Y10
-	VPAND     Y2, Y10, Y10
+	VPAND     32(AX)(R11*2), Y0, Y10
+	VPSLLVQ   Y1, Y10, Y10
+	VPSRLVQ   Y2, Y10, Y10
 	VPXOR     Y3, Y10, Y10
 	VPSUBW    Y3, Y10, Y10
 	VPACKSSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, (CX)(R10*1)
-	VMOVDQU   64(AX)(R10*2), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y9, (CX)(R11*1)
+	VPAND     64(AX)(R11*2), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBW    Y3, Y9, Y9
-	VMOVDQU   96(AX)(R10*2), Y10
-	VPSLLVQ   Y0, Y10, Y10
-	VPSRLVQ   Y1, Y10, Y10
-	VPAND     Y2, Y10, Y10
+	VPAND     96(AX)(R11*2), Y0, Y10
+	VPSLLVQ   Y1, Y10, Y10
+	VPSRLVQ   Y2, Y10, Y10
 	VPXOR     Y3, Y10, Y10
 	VPSUBW    Y3, Y10, Y10
 	VPACKSSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, 32(CX)(R10*1)
-	ADDQ      $0x40, R10
+	VMOVDQU   Y9, 32(CX)(R11*1)
+	ADDQ      $0x40, R11
 	SUBQ      $0x40, R8
-	JAE       packs76
+	JAE       packs77
 
-packsDone77:
+packsDone78:
 	ADDQ $0x40, R8
 
-whole73:
+whole74:
 	SUBQ $0x10, R8
-	JB   vectorDone79
+	JB   vectorDone80
 
 	// One vector a turn.
-vector78:
-	VMOVDQU      (AX)(R10*2), Y8
-	VPSLLVQ      Y0, Y8, Y8
-	VPSRLVQ      Y1, Y8, Y8
-	VPAND        Y2, Y8, Y8
+vector79:
+	VPAND        (AX)(R11*2), Y0, Y8
+	VPSLLVQ      Y1, Y8, Y8
+	VPSRLVQ      Y2, Y8, Y8
 	VPXOR        Y3, Y8, Y8
 	VPSUBW       Y3, Y8, Y8
 	VPSHUFB      narrow16To8<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
 	VPOR         X9, X8, X8
-	VMOVDQU      X8, (CX)(R10*1)
-	ADDQ         $0x10, R10
+	VMOVDQU      X8, (CX)(R11*1)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vector78
+	JAE          vector79
 
-vectorDone79:
+vectorDone80:
 	ADDQ $0x10, R8
 
 	// The last vector.
 	VPSHUFB      narrow16To8<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVDQU      X0, (CX)(R9*1)
-	JMP          unpacked2
+	VMOVDQU      X0, (CX)(R10*1)
+	JMP          unpacked3
 
-short69:
+short70:
 	CMPQ    R8, $0x08
-	JB      under8_80
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under8_81
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
 	LEAQ    -8(R8), R8
-	VMOVDQU (AX)(R8*2), X8
-	VPSLLVQ X0, X8, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*2), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
 	VMOVQ   X0, (CX)(R8*1)
 	VPSHUFB narrow16To8<>+0(SB), X4, X0
 	VMOVQ   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under8_80:
+under8_81:
 	CMPQ    R8, $0x04
-	JB      under4_81
+	JB      under4_82
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
 	LEAQ    -4(R8), R8
 	VMOVQ   (AX)(R8*2), X8
-	VPSLLVQ X0, X8, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X8, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
 	VMOVD   X0, (CX)(R8*1)
 	VPSHUFB narrow16To8<>+0(SB), X4, X0
 	VMOVD   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under4_81:
+under4_82:
 	CMPQ    R8, $0x02
-	JB      under2_82
+	JB      under2_83
 	VMOVD   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
 	LEAQ    -2(R8), R8
 	VMOVD   (AX)(R8*2), X8
-	VPSLLVQ X0, X8, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X8, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
 	VPEXTRW $0x00, X0, (CX)(R8*1)
 	VPSHUFB narrow16To8<>+0(SB), X4, X0
 	VPEXTRW $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_82:
+under2_83:
 	CMPQ    R8, $0x01
-	JB      under1_83
+	JB      under1_84
 	MOVWLZX (AX), R8
 	VMOVD   R8, X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
 	VPEXTRB $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_83:
-unpacked2:
+under1_84:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -26769,993 +26709,945 @@ TEXT ·unpack32AVX2(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short5
-	LEAQ         -4(R8), R9
-	VPMOVZXDQ    (AX)(R9*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short6
+	LEAQ         -4(R8), R10
+	VPMOVZXDQ    (AX)(R10*4), Y4
+	VPAND        Y4, Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x40
-	JB           cached6
+	JB           cached7
 	VPMOVZXDQ    (AX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPSRLVQ      Y2, Y5, Y5
 	VPXOR        Y3, Y5, Y5
 	VPSUBQ       Y3, Y5, Y5
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x03, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x03, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached8
+	JZ           cached9
 	CMPQ         R12, $0x10
-	JB           whole10
-	TESTQ        R11, R11
-	JNZ          signed9
+	JB           whole11
+	TESTQ        R9, R9
+	JNZ          signed10
 	SUBQ         $0x10, R12
-	JB           streamDone12
+	JB           streamDone13
 
 	// 4 vectors a turn, stored past the cache.
-stream11:
-	VPMOVZXDQ (AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVNTDQ  Y7, (CX)(R10*8)
-	VPMOVZXDQ 16(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVNTDQ  Y7, 32(CX)(R10*8)
-	VPMOVZXDQ 32(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVNTDQ  Y7, 64(CX)(R10*8)
-	VPMOVZXDQ 48(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVNTDQ  Y7, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+stream12:
+	VPMOVZXDQ (AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVNTDQ  Y7, (CX)(R11*8)
+	VPMOVZXDQ 16(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVNTDQ  Y7, 32(CX)(R11*8)
+	VPMOVZXDQ 32(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVNTDQ  Y7, 64(CX)(R11*8)
+	VPMOVZXDQ 48(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVNTDQ  Y7, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       stream11
+	JAE       stream12
 
-streamDone12:
+streamDone13:
 	ADDQ $0x10, R12
-	JMP  whole10
+	JMP  whole11
 
-signed9:
+signed10:
 	SUBQ $0x10, R12
-	JB   streamDone14
+	JB   streamDone15
 
 	// 4 vectors a turn, stored past the cache.
-stream13:
-	VPMOVZXDQ (AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+stream14:
+	VPMOVZXDQ (AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVNTDQ  Y7, (CX)(R10*8)
-	VPMOVZXDQ 16(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, (CX)(R11*8)
+	VPMOVZXDQ 16(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVNTDQ  Y7, 32(CX)(R10*8)
-	VPMOVZXDQ 32(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, 32(CX)(R11*8)
+	VPMOVZXDQ 32(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVNTDQ  Y7, 64(CX)(R10*8)
-	VPMOVZXDQ 48(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+	VMOVNTDQ  Y7, 64(CX)(R11*8)
+	VPMOVZXDQ 48(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVNTDQ  Y7, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+	VMOVNTDQ  Y7, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       stream13
+	JAE       stream14
 
-streamDone14:
+streamDone15:
 	ADDQ $0x10, R12
 
-whole10:
+whole11:
 	SFENCE
 
-cached8:
-cached6:
+cached9:
+cached7:
 	CMPQ  R12, $0x10
-	JB    whole16
-	TESTQ R11, R11
-	JNZ   signed15
+	JB    whole17
+	TESTQ R9, R9
+	JNZ   signed16
 	SUBQ  $0x10, R12
-	JB    vectorsDone18
+	JB    vectorsDone19
 
 	// 4 vectors a turn.
-vectors17:
-	VPMOVZXDQ (AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVDQU   Y7, (CX)(R10*8)
-	VPMOVZXDQ 16(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVDQU   Y7, 32(CX)(R10*8)
-	VPMOVZXDQ 32(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVDQU   Y7, 64(CX)(R10*8)
-	VPMOVZXDQ 48(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
-	VMOVDQU   Y7, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+vectors18:
+	VPMOVZXDQ (AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVDQU   Y7, (CX)(R11*8)
+	VPMOVZXDQ 16(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVDQU   Y7, 32(CX)(R11*8)
+	VPMOVZXDQ 32(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVDQU   Y7, 64(CX)(R11*8)
+	VPMOVZXDQ 48(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
+	VMOVDQU   Y7, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vectors17
+	JAE       vectors18
 
-vectorsDone18:
+vectorsDone19:
 	ADDQ $0x10, R12
-	JMP  whole16
+	JMP  whole17
 
-signed15:
+signed16:
 	SUBQ $0x10, R12
-	JB   vectorsDone20
+	JB   vectorsDone21
 
 	// 4 vectors a turn.
-vectors19:
-	VPMOVZXDQ (AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+vectors20:
+	VPMOVZXDQ (AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVDQU   Y7, (CX)(R10*8)
-	VPMOVZXDQ 16(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, (CX)(R11*8)
+	VPMOVZXDQ 16(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVDQU   Y7, 32(CX)(R10*8)
-	VPMOVZXDQ 32(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, 32(CX)(R11*8)
+	VPMOVZXDQ 32(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVDQU   Y7, 64(CX)(R10*8)
-	VPMOVZXDQ 48(AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+	VMOVDQU   Y7, 64(CX)(R11*8)
+	VPMOVZXDQ 48(AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVDQU   Y7, 96(CX)(R10*8)
-	ADDQ      $0x10, R10
+	VMOVDQU   Y7, 96(CX)(R11*8)
+	ADDQ      $0x10, R11
 	SUBQ      $0x10, R12
-	JAE       vectors19
+	JAE       vectors20
 
-vectorsDone20:
+vectorsDone21:
 	ADDQ $0x10, R12
 
-whole16:
+whole17:
 	SUBQ $0x04, R12
-	JB   vectorDone22
+	JB   vectorDone23
 
 	// One vector a turn.
-vector21:
-	VPMOVZXDQ (AX)(R10*4), Y7
-	VPSLLVQ   Y0, Y7, Y7
-	VPSRLVQ   Y1, Y7, Y7
-	VPAND     Y2, Y7, Y7
+vector22:
+	VPMOVZXDQ (AX)(R11*4), Y7
+	VPAND     Y7, Y0, Y7
+	VPSLLVQ   Y1, Y7, Y7
+	VPSRLVQ   Y2, Y7, Y7
 	VPXOR     Y3, Y7, Y7
 	VPSUBQ    Y3, Y7, Y7
-	VMOVDQU   Y7, (CX)(R10*8)
-	ADDQ      $0x04, R10
+	VMOVDQU   Y7, (CX)(R11*8)
+	ADDQ      $0x04, R11
 	SUBQ      $0x04, R12
-	JAE       vector21
+	JAE       vector22
 
-vectorDone22:
+vectorDone23:
 	ADDQ $0x04, R12
 	CMPQ R8, $0x40
-	JB   tail7
+	JB   tail8
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (CX)
 
-tail7:
+tail8:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*8)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*8)
+	JMP     unpacked3
 
-short5:
+short6:
 	CMPQ      R8, $0x02
-	JB        under2_23
+	JB        under2_24
 	VPMOVZXDQ (AX), X4
-	VPSLLVQ   X0, X4, X4
-	VPSRLVQ   X1, X4, X4
-	VPAND     X2, X4, X4
+	VPAND     X4, X0, X4
+	VPSLLVQ   X1, X4, X4
+	VPSRLVQ   X2, X4, X4
 	VPXOR     X3, X4, X4
 	VPSUBQ    X3, X4, X4
 	LEAQ      -2(R8), R8
 	VPMOVZXDQ (AX)(R8*4), X7
-	VPSLLVQ   X0, X7, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X7, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBQ    X3, X0, X0
 	VMOVDQU   X0, (CX)(R8*8)
 	VMOVDQU   X4, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under2_23:
+under2_24:
 	CMPQ      R8, $0x01
-	JB        under1_24
+	JB        under1_25
 	VMOVD     (AX), X4
 	VPMOVZXDQ X4, X4
-	VPSLLVQ   X0, X4, X0
-	VPSRLVQ   X1, X0, X0
-	VPAND     X2, X0, X0
+	VPAND     X4, X0, X0
+	VPSLLVQ   X1, X0, X0
+	VPSRLVQ   X2, X0, X0
 	VPXOR     X3, X0, X0
 	VPSUBQ    X3, X0, X0
 	VMOVQ     X0, (CX)
-	JMP       unpacked2
+	JMP       unpacked3
 
-under1_24:
-	JMP unpacked2
+under1_25:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTD 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTD X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JB           short25
-	LEAQ         -8(R8), R9
-	VMOVDQU      (AX)(R9*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short26
+	LEAQ         -8(R8), R10
+	VPAND        (AX)(R10*4), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x00000080
-	JB           cached26
-	VMOVDQU      (AX), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	JB           cached27
+	VPAND        (AX), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBD       Y3, Y6, Y6
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x02, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x02, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached28
+	JZ           cached29
 	CMPQ         R12, $0x20
-	JB           whole30
-	TESTQ        R11, R11
-	JNZ          signed29
+	JB           whole31
+	TESTQ        R9, R9
+	JNZ          signed30
 	SUBQ         $0x20, R12
-	JB           streamDone32
+	JB           streamDone33
 
 	// 4 vectors a turn, stored past the cache.
-stream31:
-	VMOVDQU  (AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
-	VMOVNTDQ Y7, (CX)(R10*4)
-	VMOVDQU  32(AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
-	VMOVNTDQ Y7, 32(CX)(R10*4)
-	VMOVDQU  64(AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
-	VMOVNTDQ Y7, 64(CX)(R10*4)
-	VMOVDQU  96(AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
-	VMOVNTDQ Y7, 96(CX)(R10*4)
-	ADDQ     $0x20, R10
+stream32:
+	VPAND    (AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
+	VMOVNTDQ Y7, (CX)(R11*4)
+	VPAND    32(AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
+	VMOVNTDQ Y7, 32(CX)(R11*4)
+	VPAND    64(AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
+	VMOVNTDQ Y7, 64(CX)(R11*4)
+	VPAND    96(AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
+	VMOVNTDQ Y7, 96(CX)(R11*4)
+	ADDQ     $0x20, R11
 	SUBQ     $0x20, R12
-	JAE      stream31
+	JAE      stream32
 
-streamDone32:
+streamDone33:
 	ADDQ $0x20, R12
-	JMP  whole30
+	JMP  whole31
 
-signed29:
+signed30:
 	SUBQ $0x20, R12
-	JB   streamDone34
+	JB   streamDone35
 
 	// 4 vectors a turn, stored past the cache.
-stream33:
-	VMOVDQU  (AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
+stream34:
+	VPAND    (AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
 	VPXOR    Y3, Y7, Y7
 	VPSUBD   Y3, Y7, Y7
-	VMOVNTDQ Y7, (CX)(R10*4)
-	VMOVDQU  32(AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, (CX)(R11*4)
+	VPAND    32(AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
 	VPXOR    Y3, Y7, Y7
 	VPSUBD   Y3, Y7, Y7
-	VMOVNTDQ Y7, 32(CX)(R10*4)
-	VMOVDQU  64(AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, 32(CX)(R11*4)
+	VPAND    64(AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
 	VPXOR    Y3, Y7, Y7
 	VPSUBD   Y3, Y7, Y7
-	VMOVNTDQ Y7, 64(CX)(R10*4)
-	VMOVDQU  96(AX)(R10*4), Y7
-	VPSLLVQ  Y0, Y7, Y7
-	VPSRLVQ  Y1, Y7, Y7
-	VPAND    Y2, Y7, Y7
+	VMOVNTDQ Y7, 64(CX)(R11*4)
+	VPAND    96(AX)(R11*4), Y0, Y7
+	VPSLLVQ  Y1, Y7, Y7
+	VPSRLVQ  Y2, Y7, Y7
 	VPXOR    Y3, Y7, Y7
 	VPSUBD   Y3, Y7, Y7
-	VMOVNTDQ Y7, 96(CX)(R10*4)
-	ADDQ     $0x20, R10
+	VMOVNTDQ Y7, 96(CX)(R11*4)
+	ADDQ     $0x20, R11
 	SUBQ     $0x20, R12
-	JAE      stream33
+	JAE      stream34
 
-streamDone34:
+streamDone35:
 	ADDQ $0x20, R12
 
-whole30:
+whole31:
 	SFENCE
 
-cached28:
-cached26:
+cached29:
+cached27:
 	CMPQ  R12, $0x20
-	JB    whole36
-	TESTQ R11, R11
-	JNZ   signed35
+	JB    whole37
+	TESTQ R9, R9
+	JNZ   signed36
 	SUBQ  $0x20, R12
-	JB    vectorsDone38
+	JB    vectorsDone39
 
 	// 4 vectors a turn.
-vectors37:
-	VMOVDQU (AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
-	VMOVDQU Y7, (CX)(R10*4)
-	VMOVDQU 32(AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
-	VMOVDQU Y7, 32(CX)(R10*4)
-	VMOVDQU 64(AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
-	VMOVDQU Y7, 64(CX)(R10*4)
-	VMOVDQU 96(AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
-	VMOVDQU Y7, 96(CX)(R10*4)
-	ADDQ    $0x20, R10
+vectors38:
+	VPAND   (AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
+	VMOVDQU Y7, (CX)(R11*4)
+	VPAND   32(AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
+	VMOVDQU Y7, 32(CX)(R11*4)
+	VPAND   64(AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
+	VMOVDQU Y7, 64(CX)(R11*4)
+	VPAND   96(AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
+	VMOVDQU Y7, 96(CX)(R11*4)
+	ADDQ    $0x20, R11
 	SUBQ    $0x20, R12
-	JAE     vectors37
+	JAE     vectors38
 
-vectorsDone38:
+vectorsDone39:
 	ADDQ $0x20, R12
-	JMP  whole36
+	JMP  whole37
 
-signed35:
+signed36:
 	SUBQ $0x20, R12
-	JB   vectorsDone40
+	JB   vectorsDone41
 
 	// 4 vectors a turn.
-vectors39:
-	VMOVDQU (AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
+vectors40:
+	VPAND   (AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
 	VPXOR   Y3, Y7, Y7
 	VPSUBD  Y3, Y7, Y7
-	VMOVDQU Y7, (CX)(R10*4)
-	VMOVDQU 32(AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, (CX)(R11*4)
+	VPAND   32(AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
 	VPXOR   Y3, Y7, Y7
 	VPSUBD  Y3, Y7, Y7
-	VMOVDQU Y7, 32(CX)(R10*4)
-	VMOVDQU 64(AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, 32(CX)(R11*4)
+	VPAND   64(AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
 	VPXOR   Y3, Y7, Y7
 	VPSUBD  Y3, Y7, Y7
-	VMOVDQU Y7, 64(CX)(R10*4)
-	VMOVDQU 96(AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
+	VMOVDQU Y7, 64(CX)(R11*4)
+	VPAND   96(AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
 	VPXOR   Y3, Y7, Y7
 	VPSUBD  Y3, Y7, Y7
-	VMOVDQU Y7, 96(CX)(R10*4)
-	ADDQ    $0x20, R10
+	VMOVDQU Y7, 96(CX)(R11*4)
+	ADDQ    $0x20, R11
 	SUBQ    $0x20, R12
-	JAE     vectors39
+	JAE     vectors40
 
-vectorsDone40:
+vectorsDone41:
 	ADDQ $0x20, R12
 
-whole36:
+whole37:
 	SUBQ $0x08, R12
-	JB   vectorDone42
+	JB   vectorDone43
 
 	// One vector a turn.
-vector41:
-	VMOVDQU (AX)(R10*4), Y7
-	VPSLLVQ Y0, Y7, Y7
-	VPSRLVQ Y1, Y7, Y7
-	VPAND   Y2, Y7, Y7
+vector42:
+	VPAND   (AX)(R11*4), Y0, Y7
+	VPSLLVQ Y1, Y7, Y7
+	VPSRLVQ Y2, Y7, Y7
 	VPXOR   Y3, Y7, Y7
 	VPSUBD  Y3, Y7, Y7
-	VMOVDQU Y7, (CX)(R10*4)
-	ADDQ    $0x08, R10
+	VMOVDQU Y7, (CX)(R11*4)
+	ADDQ    $0x08, R11
 	SUBQ    $0x08, R12
-	JAE     vector41
+	JAE     vector42
 
-vectorDone42:
+vectorDone43:
 	ADDQ $0x08, R12
 	CMPQ R8, $0x00000080
-	JB   tail27
+	JB   tail28
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y6, (CX)
 
-tail27:
+tail28:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*4)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*4)
+	JMP     unpacked3
 
-short25:
+short26:
 	CMPQ    R8, $0x04
-	JB      under4_43
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under4_44
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
 	LEAQ    -4(R8), R8
-	VMOVDQU (AX)(R8*4), X7
-	VPSLLVQ X0, X7, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*4), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VMOVDQU X0, (CX)(R8*4)
 	VMOVDQU X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under4_43:
+under4_44:
 	CMPQ    R8, $0x02
-	JB      under2_44
+	JB      under2_45
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
 	LEAQ    -2(R8), R8
 	VMOVQ   (AX)(R8*4), X7
-	VPSLLVQ X0, X7, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X7, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VMOVQ   X0, (CX)(R8*4)
 	VMOVQ   X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_44:
+under2_45:
 	CMPQ    R8, $0x01
-	JB      under1_45
+	JB      under1_46
 	VMOVD   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VMOVD   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_45:
-	JMP unpacked2
+under1_46:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less46
+	JB           less47
 	LEAQ         (R8)(DX*2), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTD 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTD X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JB           short47
-	LEAQ         -8(R8), R9
-	VMOVDQU      (AX)(R9*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short48
+	LEAQ         -8(R8), R10
+	VPAND        (AX)(R10*4), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	CMPQ         R8, $0x20
-	JB           whole51
-	TESTQ        R11, R11
-	JNZ          signed50
+	JB           whole52
+	TESTQ        R9, R9
+	JNZ          signed51
 	VMOVDQU      inOrder32Of2<>+0(SB), Y7
 	SUBQ         $0x20, R8
-	JB           packsDone53
+	JB           packsDone54
 
 	// 4 vectors a turn, packed to 2.
-packs52:
-	VMOVDQU   (AX)(R10*4), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   32(AX)(R10*4), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+packs53:
+	VPAND     (AX)(R11*4), Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VPAND     32(AX)(R11*4), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPACKUSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R10*2)
-	VMOVDQU   64(AX)(R10*4), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   96(AX)(R10*4), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VMOVDQU   Y8, (CX)(R11*2)
+	VPAND     64(AX)(R11*4), Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VPAND     96(AX)(R11*4), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPACKUSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, 32(CX)(R10*2)
-	ADDQ      $0x20, R10
+	VMOVDQU   Y8, 32(CX)(R11*2)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R8
-	JAE       packs52
+	JAE       packs53
 
-packsDone53:
+packsDone54:
 	ADDQ $0x20, R8
-	JMP  whole51
+	JMP  whole52
 
-signed50:
+signed51:
 	VMOVDQU inOrder32Of2<>+0(SB), Y7
 	SUBQ    $0x20, R8
-	JB      packsDone55
+	JB      packsDone56
 
 	// 4 vectors a turn, packed to 2.
-packs54:
-	VMOVDQU   (AX)(R10*4), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+packs55:
+	VPAND     (AX)(R11*4), Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   32(AX)(R10*4), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VPAND     32(AX)(R11*4), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
 	VPACKSSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R10*2)
-	VMOVDQU   64(AX)(R10*4), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+	VMOVDQU   Y8, (CX)(R11*2)
+	VPAND     64(AX)(R11*4), Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   96(AX)(R10*4), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VPAND     96(AX)(R11*4), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
 	VPACKSSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, 32(CX)(R10*2)
-	ADDQ      $0x20, R10
+	VMOVDQU   Y8, 32(CX)(R11*2)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R8
-	JAE       packs54
+	JAE       packs55
 
-packsDone55:
+packsDone56:
 	ADDQ $0x20, R8
 
-whole51:
+whole52:
 	SUBQ $0x08, R8
-	JB   vectorDone57
+	JB   vectorDone58
 
 	// One vector a turn.
-vector56:
-	VMOVDQU      (AX)(R10*4), Y7
-	VPSLLVQ      Y0, Y7, Y7
-	VPSRLVQ      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
+vector57:
+	VPAND        (AX)(R11*4), Y0, Y7
+	VPSLLVQ      Y1, Y7, Y7
+	VPSRLVQ      Y2, Y7, Y7
 	VPXOR        Y3, Y7, Y7
 	VPSUBD       Y3, Y7, Y7
 	VPSHUFB      narrow32To16<>+0(SB), Y7, Y7
 	VEXTRACTI128 $0x01, Y7, X8
 	VPOR         X8, X7, X7
-	VMOVDQU      X7, (CX)(R10*2)
-	ADDQ         $0x08, R10
+	VMOVDQU      X7, (CX)(R11*2)
+	ADDQ         $0x08, R11
 	SUBQ         $0x08, R8
-	JAE          vector56
+	JAE          vector57
 
-vectorDone57:
+vectorDone58:
 	ADDQ $0x08, R8
 
 	// The last vector.
 	VPSHUFB      narrow32To16<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVDQU      X0, (CX)(R9*2)
-	JMP          unpacked2
+	VMOVDQU      X0, (CX)(R10*2)
+	JMP          unpacked3
 
-short47:
+short48:
 	CMPQ    R8, $0x04
-	JB      under4_58
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under4_59
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
 	LEAQ    -4(R8), R8
-	VMOVDQU (AX)(R8*4), X7
-	VPSLLVQ X0, X7, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*4), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To16<>+0(SB), X0, X0
 	VMOVQ   X0, (CX)(R8*2)
 	VPSHUFB narrow32To16<>+0(SB), X4, X0
 	VMOVQ   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under4_58:
+under4_59:
 	CMPQ    R8, $0x02
-	JB      under2_59
+	JB      under2_60
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
 	LEAQ    -2(R8), R8
 	VMOVQ   (AX)(R8*4), X7
-	VPSLLVQ X0, X7, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X7, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To16<>+0(SB), X0, X0
 	VMOVD   X0, (CX)(R8*2)
 	VPSHUFB narrow32To16<>+0(SB), X4, X0
 	VMOVD   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_59:
+under2_60:
 	CMPQ    R8, $0x01
-	JB      under1_60
+	JB      under1_61
 	VMOVD   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To16<>+0(SB), X0, X0
 	VPEXTRW $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_60:
-	JMP unpacked2
+under1_61:
+	JMP unpacked3
 
-less46:
+less47:
 	LEAQ         (R8)(DX*1), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTD 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVD        R10, X2
-	VPBROADCASTD X2, Y2
-	VMOVD        R11, X3
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
+	VPBROADCASTQ X2, Y2
+	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JB           short61
-	LEAQ         -8(R8), R9
-	VMOVDQU      (AX)(R9*4), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short62
+	LEAQ         -8(R8), R10
+	VPAND        (AX)(R10*4), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	CMPQ         R8, $0x20
-	JB           whole65
-	TESTQ        R11, R11
-	JNZ          signed64
+	JB           whole66
+	TESTQ        R9, R9
+	JNZ          signed65
 	VMOVDQU      inOrder32Of4<>+0(SB), Y7
 	SUBQ         $0x20, R8
-	JB           packsDone67
+	JB           packsDone68
 
 	// 4 vectors a turn, packed to 1.
-packs66:
-	VMOVDQU   (AX)(R10*4), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
-	VMOVDQU   32(AX)(R10*4), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
-	VMOVDQU   64(AX)(R10*4), Y10
-	VPSLLVQ   Y0, Y10, Y10
-	VPSRLVQ   Y1, Y10, Y10
-	VPAND     Y2, Y10, Y10
-	VMOVDQU   96(AX)(R10*4), Y11
-	VPSLLVQ   Y0, Y11, Y11
-	VPSRLVQ   Y1, Y11, Y11
-	VPAND     Y2, Y11, Y11
+packs67:
+	VPAND     (AX)(R11*4), Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
+	VPAND     32(AX)(R11*4), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
+	VPAND     64(AX)(R11*4), Y0, Y10
+	VPSLLVQ   Y1, Y10, Y10
+	VPSRLVQ   Y2, Y10, Y10
+	VPAND     96(AX)(R11*4), Y0, Y11
+	VPSLLVQ   Y1, Y11, Y11
+	VPSRLVQ   Y2, Y11, Y11
 	VPACKUSDW Y9, Y8, Y8
 	VPACKUSDW Y11, Y10, Y9
 	VPACKUSWB Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R10*1)
-	ADDQ      $0x20, R10
+	VMOVDQU   Y8, (CX)(R11*1)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R8
-	JAE       packs66
+	JAE       packs67
 
-packsDone67:
+packsDone68:
 	ADDQ $0x20, R8
-	JMP  whole65
+	JMP  whole66
 
-signed64:
+signed65:
 	VMOVDQU inOrder32Of4<>+0(SB), Y7
 	SUBQ    $0x20, R8
-	JB      packsDone69
+	JB      packsDone70
 
 	// 4 vectors a turn, packed to 1.
-packs68:
-	VMOVDQU   (AX)(R10*4), Y8
-	VPSLLVQ   Y0, Y8, Y8
-	VPSRLVQ   Y1, Y8, Y8
-	VPAND     Y2, Y8, Y8
+packs69:
+	VPAND     (AX)(R11*4), Y0, Y8
+	VPSLLVQ   Y1, Y8, Y8
+	VPSRLVQ   Y2, Y8, Y8
 	VPXOR     Y3, Y8, Y8
 	VPSUBD    Y3, Y8, Y8
-	VMOVDQU   32(AX)(R10*4), Y9
-	VPSLLVQ   Y0, Y9, Y9
-	VPSRLVQ   Y1, Y9, Y9
-	VPAND     Y2, Y9, Y9
+	VPAND     32(AX)(R11*4), Y0, Y9
+	VPSLLVQ   Y1, Y9, Y9
+	VPSRLVQ   Y2, Y9, Y9
 	VPXOR     Y3, Y9, Y9
 	VPSUBD    Y3, Y9, Y9
-	VMOVDQU   64(AX)(R10*4), Y10
-	VPSLLVQ   Y0, Y10, Y10
-	VPSRLVQ   Y1, Y10, Y10
-	VPAND     Y2, Y10, Y10
+	VPAND     64(AX)(R11*4), Y0, Y10
+	VPSLLVQ   Y1, Y10, Y10
+	VPSRLVQ   Y2, Y10, Y10
 	VPXOR     Y3, Y10, Y10
 	VPSUBD    Y3, Y10, Y10
-	VMOVDQU   96(AX)(R10*4), Y11
-	VPSLLVQ   Y0, Y11, Y11
-	VPSRLVQ   Y1, Y11, Y11
-	VPAND     Y2, Y11, Y11
+	VPAND     96(AX)(R11*4), Y0, Y11
+	VPSLLVQ   Y1, Y11, Y11
+	VPSRLVQ   Y2, Y11, Y11
 	VPXOR     Y3, Y11, Y11
 	VPSUBD    Y3, Y11, Y11
 	VPACKSSDW Y9, Y8, Y8
 	VPACKSSDW Y11, Y10, Y9
 	VPACKSSWB Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R10*1)
-	ADDQ      $0x20, R10
+	VMOVDQU   Y8, (CX)(R11*1)
+	ADDQ      $0x20, R11
 	SUBQ      $0x20, R8
-	JAE       packs68
+	JAE       packs69
 
-packsDone69:
+packsDone70:
 	ADDQ $0x20, R8
 
-whole65:
+whole66:
 	SUBQ $0x08, R8
-	JB   vectorDone71
+	JB   vectorDone72
 
 	// One vector a turn.
-vector70:
-	VMOVDQU      (AX)(R10*4), Y7
-	VPSLLVQ      Y0, Y7, Y7
-	VPSRLVQ      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
+vector71:
+	VPAND        (AX)(R11*4), Y0, Y7
+	VPSLLVQ      Y1, Y7, Y7
+	VPSRLVQ      Y2, Y7, Y7
 	VPXOR        Y3, Y7, Y7
 	VPSUBD       Y3, Y7, Y7
 	VPSHUFB      narrow32To8<>+0(SB), Y7, Y7
 	VEXTRACTI128 $0x01, Y7, X8
 	VPOR         X8, X7, X7
-	VMOVQ        X7, (CX)(R10*1)
-	ADDQ         $0x08, R10
+	VMOVQ        X7, (CX)(R11*1)
+	ADDQ         $0x08, R11
 	SUBQ         $0x08, R8
-	JAE          vector70
+	JAE          vector71
 
-vectorDone71:
+vectorDone72:
 	ADDQ $0x08, R8
 
 	// The last vector.
 	VPSHUFB      narrow32To8<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVQ        X0, (CX)(R9*1)
-	JMP          unpacked2
+	VMOVQ        X0, (CX)(R10*1)
+	JMP          unpacked3
 
-short61:
+short62:
 	CMPQ    R8, $0x04
-	JB      under4_72
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under4_73
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
 	LEAQ    -4(R8), R8
-	VMOVDQU (AX)(R8*4), X7
-	VPSLLVQ X0, X7, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*4), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To8<>+0(SB), X0, X0
 	VMOVD   X0, (CX)(R8*1)
 	VPSHUFB narrow32To8<>+0(SB), X4, X0
 	VMOVD   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under4_72:
+under4_73:
 	CMPQ    R8, $0x02
-	JB      under2_73
+	JB      under2_74
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	VPAND   X4, X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
 	LEAQ    -2(R8), R8
 	VMOVQ   (AX)(R8*4), X7
-	VPSLLVQ X0, X7, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X7, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To8<>+0(SB), X0, X0
 	VPEXTRW $0x00, X0, (CX)(R8*1)
 	VPSHUFB narrow32To8<>+0(SB), X4, X0
 	VPEXTRW $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_73:
+under2_74:
 	CMPQ    R8, $0x01
-	JB      under1_74
+	JB      under1_75
 	VMOVD   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To8<>+0(SB), X0, X0
 	VPEXTRB $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_74:
-unpacked2:
+under1_75:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -27781,893 +27673,833 @@ TEXT ·unpack64AVX2(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short5
-	LEAQ         -4(R8), R9
-	VMOVDQU      (AX)(R9*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short6
+	LEAQ         -4(R8), R10
+	VPAND        (AX)(R10*8), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R8, $0x40
-	JB           cached6
-	VMOVDQU      (AX), Y5
-	VPSLLVQ      Y0, Y5, Y5
-	VPSRLVQ      Y1, Y5, Y5
-	VPAND        Y2, Y5, Y5
+	JB           cached7
+	VPAND        (AX), Y0, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPSRLVQ      Y2, Y5, Y5
 	VPXOR        Y3, Y5, Y5
 	VPSUBQ       Y3, Y5, Y5
-	MOVQ         CX, R10
-	NEGQ         R10
-	ANDQ         $0x1f, R10
-	SHRQ         $0x03, R10
-	SUBQ         R10, R12
+	MOVQ         CX, R11
+	NEGQ         R11
+	ANDQ         $0x1f, R11
+	SHRQ         $0x03, R11
+	SUBQ         R11, R12
 	MOVB         stream+40(FP), R13
 	TESTB        R13, R13
-	JZ           cached8
+	JZ           cached9
 	CMPQ         R12, $0x10
-	JB           whole10
-	TESTQ        R11, R11
-	JNZ          signed9
+	JB           whole11
+	TESTQ        R9, R9
+	JNZ          signed10
 	SUBQ         $0x10, R12
-	JB           streamDone12
+	JB           streamDone13
 
 	// 4 vectors a turn, stored past the cache.
-stream11:
-	VMOVDQU  (AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VMOVNTDQ Y6, (CX)(R10*8)
-	VMOVDQU  32(AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VMOVNTDQ Y6, 32(CX)(R10*8)
-	VMOVDQU  64(AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VMOVNTDQ Y6, 64(CX)(R10*8)
-	VMOVDQU  96(AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
-	VMOVNTDQ Y6, 96(CX)(R10*8)
-	ADDQ     $0x10, R10
+stream12:
+	VPAND    (AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
+	VMOVNTDQ Y6, (CX)(R11*8)
+	VPAND    32(AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
+	VMOVNTDQ Y6, 32(CX)(R11*8)
+	VPAND    64(AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
+	VMOVNTDQ Y6, 64(CX)(R11*8)
+	VPAND    96(AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
+	VMOVNTDQ Y6, 96(CX)(R11*8)
+	ADDQ     $0x10, R11
 	SUBQ     $0x10, R12
-	JAE      stream11
+	JAE      stream12
 
-streamDone12:
+streamDone13:
 	ADDQ $0x10, R12
-	JMP  whole10
+	JMP  whole11
 
-signed9:
+signed10:
 	SUBQ $0x10, R12
-	JB   streamDone14
+	JB   streamDone15
 
 	// 4 vectors a turn, stored past the cache.
-stream13:
-	VMOVDQU  (AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
+stream14:
+	VPAND    (AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
 	VPXOR    Y3, Y6, Y6
 	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, (CX)(R10*8)
-	VMOVDQU  32(AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, (CX)(R11*8)
+	VPAND    32(AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
 	VPXOR    Y3, Y6, Y6
 	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, 32(CX)(R10*8)
-	VMOVDQU  64(AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, 32(CX)(R11*8)
+	VPAND    64(AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
 	VPXOR    Y3, Y6, Y6
 	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, 64(CX)(R10*8)
-	VMOVDQU  96(AX)(R10*8), Y6
-	VPSLLVQ  Y0, Y6, Y6
-	VPSRLVQ  Y1, Y6, Y6
-	VPAND    Y2, Y6, Y6
+	VMOVNTDQ Y6, 64(CX)(R11*8)
+	VPAND    96(AX)(R11*8), Y0, Y6
+	VPSLLVQ  Y1, Y6, Y6
+	VPSRLVQ  Y2, Y6, Y6
 	VPXOR    Y3, Y6, Y6
 	VPSUBQ   Y3, Y6, Y6
-	VMOVNTDQ Y6, 96(CX)(R10*8)
-	ADDQ     $0x10, R10
+	VMOVNTDQ Y6, 96(CX)(R11*8)
+	ADDQ     $0x10, R11
 	SUBQ     $0x10, R12
-	JAE      stream13
+	JAE      stream14
 
-streamDone14:
+streamDone15:
 	ADDQ $0x10, R12
 
-whole10:
+whole11:
 	SFENCE
 
-cached8:
-cached6:
+cached9:
+cached7:
 	CMPQ  R12, $0x10
-	JB    whole16
-	TESTQ R11, R11
-	JNZ   signed15
+	JB    whole17
+	TESTQ R9, R9
+	JNZ   signed16
 	SUBQ  $0x10, R12
-	JB    vectorsDone18
+	JB    vectorsDone19
 
 	// 4 vectors a turn.
-vectors17:
-	VMOVDQU (AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VMOVDQU Y6, (CX)(R10*8)
-	VMOVDQU 32(AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VMOVDQU Y6, 32(CX)(R10*8)
-	VMOVDQU 64(AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VMOVDQU Y6, 64(CX)(R10*8)
-	VMOVDQU 96(AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
-	VMOVDQU Y6, 96(CX)(R10*8)
-	ADDQ    $0x10, R10
+vectors18:
+	VPAND   (AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
+	VMOVDQU Y6, (CX)(R11*8)
+	VPAND   32(AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
+	VMOVDQU Y6, 32(CX)(R11*8)
+	VPAND   64(AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
+	VMOVDQU Y6, 64(CX)(R11*8)
+	VPAND   96(AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
+	VMOVDQU Y6, 96(CX)(R11*8)
+	ADDQ    $0x10, R11
 	SUBQ    $0x10, R12
-	JAE     vectors17
+	JAE     vectors18
 
-vectorsDone18:
+vectorsDone19:
 	ADDQ $0x10, R12
-	JMP  whole16
+	JMP  whole17
 
-signed15:
+signed16:
 	SUBQ $0x10, R12
-	JB   vectorsDone20
+	JB   vectorsDone21
 
 	// 4 vectors a turn.
-vectors19:
-	VMOVDQU (AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
+vectors20:
+	VPAND   (AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
 	VPXOR   Y3, Y6, Y6
 	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, (CX)(R10*8)
-	VMOVDQU 32(AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, (CX)(R11*8)
+	VPAND   32(AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
 	VPXOR   Y3, Y6, Y6
 	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, 32(CX)(R10*8)
-	VMOVDQU 64(AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, 32(CX)(R11*8)
+	VPAND   64(AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
 	VPXOR   Y3, Y6, Y6
 	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, 64(CX)(R10*8)
-	VMOVDQU 96(AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
+	VMOVDQU Y6, 64(CX)(R11*8)
+	VPAND   96(AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
 	VPXOR   Y3, Y6, Y6
 	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, 96(CX)(R10*8)
-	ADDQ    $0x10, R10
+	VMOVDQU Y6, 96(CX)(R11*8)
+	ADDQ    $0x10, R11
 	SUBQ    $0x10, R12
-	JAE     vectors19
+	JAE     vectors20
 
-vectorsDone20:
+vectorsDone21:
 	ADDQ $0x10, R12
 
-whole16:
+whole17:
 	SUBQ $0x04, R12
-	JB   vectorDone22
+	JB   vectorDone23
 
 	// One vector a turn.
-vector21:
-	VMOVDQU (AX)(R10*8), Y6
-	VPSLLVQ Y0, Y6, Y6
-	VPSRLVQ Y1, Y6, Y6
-	VPAND   Y2, Y6, Y6
+vector22:
+	VPAND   (AX)(R11*8), Y0, Y6
+	VPSLLVQ Y1, Y6, Y6
+	VPSRLVQ Y2, Y6, Y6
 	VPXOR   Y3, Y6, Y6
 	VPSUBQ  Y3, Y6, Y6
-	VMOVDQU Y6, (CX)(R10*8)
-	ADDQ    $0x04, R10
+	VMOVDQU Y6, (CX)(R11*8)
+	ADDQ    $0x04, R11
 	SUBQ    $0x04, R12
-	JAE     vector21
+	JAE     vector22
 
-vectorDone22:
+vectorDone23:
 	ADDQ $0x04, R12
 	CMPQ R8, $0x40
-	JB   tail7
+	JB   tail8
 
 	// The first vector, which was not aligned.
 	VMOVDQU Y5, (CX)
 
-tail7:
+tail8:
 	// The last vector.
-	VMOVDQU Y4, (CX)(R9*8)
-	JMP     unpacked2
+	VMOVDQU Y4, (CX)(R10*8)
+	JMP     unpacked3
 
-short5:
+short6:
 	CMPQ    R8, $0x02
-	JB      under2_23
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under2_24
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBQ  X3, X4, X4
 	LEAQ    -2(R8), R8
-	VMOVDQU (AX)(R8*8), X6
-	VPSLLVQ X0, X6, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*8), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VMOVDQU X0, (CX)(R8*8)
 	VMOVDQU X4, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_23:
+under2_24:
 	CMPQ    R8, $0x01
-	JB      under1_24
+	JB      under1_25
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VMOVQ   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_24:
-	JMP unpacked2
+under1_25:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short25
-	LEAQ         -4(R8), R9
-	VMOVDQU      (AX)(R9*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short26
+	LEAQ         -4(R8), R10
+	VPAND        (AX)(R10*8), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	CMPQ         R8, $0x10
-	JB           whole29
-	TESTQ        R11, R11
-	JNZ          signed28
+	JB           whole30
+	TESTQ        R9, R9
+	JNZ          signed29
 	SUBQ         $0x10, R8
-	JB           vectorsDone31
+	JB           vectorsDone32
 
 	// 4 vectors a turn.
-vectors30:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vectors31:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, (CX)(R10*4)
-	VMOVDQU      32(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVDQU      X6, (CX)(R11*4)
+	VPAND        32(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, 16(CX)(R10*4)
-	VMOVDQU      64(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVDQU      X6, 16(CX)(R11*4)
+	VPAND        64(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, 32(CX)(R10*4)
-	VMOVDQU      96(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVDQU      X6, 32(CX)(R11*4)
+	VPAND        96(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, 48(CX)(R10*4)
-	ADDQ         $0x10, R10
+	VMOVDQU      X6, 48(CX)(R11*4)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vectors30
+	JAE          vectors31
 
-vectorsDone31:
+vectorsDone32:
 	ADDQ $0x10, R8
-	JMP  whole29
+	JMP  whole30
 
-signed28:
+signed29:
 	SUBQ $0x10, R8
-	JB   vectorsDone33
+	JB   vectorsDone34
 
 	// 4 vectors a turn.
-vectors32:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vectors33:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, (CX)(R10*4)
-	VMOVDQU      32(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVDQU      X6, (CX)(R11*4)
+	VPAND        32(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, 16(CX)(R10*4)
-	VMOVDQU      64(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVDQU      X6, 16(CX)(R11*4)
+	VPAND        64(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, 32(CX)(R10*4)
-	VMOVDQU      96(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVDQU      X6, 32(CX)(R11*4)
+	VPAND        96(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, 48(CX)(R10*4)
-	ADDQ         $0x10, R10
+	VMOVDQU      X6, 48(CX)(R11*4)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vectors32
+	JAE          vectors33
 
-vectorsDone33:
+vectorsDone34:
 	ADDQ $0x10, R8
 
-whole29:
+whole30:
 	SUBQ $0x04, R8
-	JB   vectorDone35
+	JB   vectorDone36
 
 	// One vector a turn.
-vector34:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vector35:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To32<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVDQU      X6, (CX)(R10*4)
-	ADDQ         $0x04, R10
+	VMOVDQU      X6, (CX)(R11*4)
+	ADDQ         $0x04, R11
 	SUBQ         $0x04, R8
-	JAE          vector34
+	JAE          vector35
 
-vectorDone35:
+vectorDone36:
 	ADDQ $0x04, R8
 
 	// The last vector.
 	VPSHUFB      narrow64To32<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVDQU      X0, (CX)(R9*4)
-	JMP          unpacked2
+	VMOVDQU      X0, (CX)(R10*4)
+	JMP          unpacked3
 
-short25:
+short26:
 	CMPQ    R8, $0x02
-	JB      under2_36
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under2_37
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBQ  X3, X4, X4
 	LEAQ    -2(R8), R8
-	VMOVDQU (AX)(R8*8), X6
-	VPSLLVQ X0, X6, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*8), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VPSHUFB narrow64To32<>+0(SB), X0, X0
 	VMOVQ   X0, (CX)(R8*4)
 	VPSHUFB narrow64To32<>+0(SB), X4, X0
 	VMOVQ   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_36:
+under2_37:
 	CMPQ    R8, $0x01
-	JB      under1_37
+	JB      under1_38
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VPSHUFB narrow64To32<>+0(SB), X0, X0
 	VMOVD   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_37:
-	JMP unpacked2
+under1_38:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less38
+	JB           less39
 	LEAQ         (R8)(DX*2), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short39
-	LEAQ         -4(R8), R9
-	VMOVDQU      (AX)(R9*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short40
+	LEAQ         -4(R8), R10
+	VPAND        (AX)(R10*8), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	CMPQ         R8, $0x10
-	JB           whole43
-	TESTQ        R11, R11
-	JNZ          signed42
+	JB           whole44
+	TESTQ        R9, R9
+	JNZ          signed43
 	SUBQ         $0x10, R8
-	JB           vectorsDone45
+	JB           vectorsDone46
 
 	// 4 vectors a turn.
-vectors44:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vectors45:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, (CX)(R10*2)
-	VMOVDQU      32(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVQ        X6, (CX)(R11*2)
+	VPAND        32(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, 8(CX)(R10*2)
-	VMOVDQU      64(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVQ        X6, 8(CX)(R11*2)
+	VPAND        64(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, 16(CX)(R10*2)
-	VMOVDQU      96(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVQ        X6, 16(CX)(R11*2)
+	VPAND        96(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, 24(CX)(R10*2)
-	ADDQ         $0x10, R10
+	VMOVQ        X6, 24(CX)(R11*2)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vectors44
+	JAE          vectors45
 
-vectorsDone45:
+vectorsDone46:
 	ADDQ $0x10, R8
-	JMP  whole43
+	JMP  whole44
 
-signed42:
+signed43:
 	SUBQ $0x10, R8
-	JB   vectorsDone47
+	JB   vectorsDone48
 
 	// 4 vectors a turn.
-vectors46:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vectors47:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, (CX)(R10*2)
-	VMOVDQU      32(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVQ        X6, (CX)(R11*2)
+	VPAND        32(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, 8(CX)(R10*2)
-	VMOVDQU      64(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVQ        X6, 8(CX)(R11*2)
+	VPAND        64(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, 16(CX)(R10*2)
-	VMOVDQU      96(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVQ        X6, 16(CX)(R11*2)
+	VPAND        96(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, 24(CX)(R10*2)
-	ADDQ         $0x10, R10
+	VMOVQ        X6, 24(CX)(R11*2)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vectors46
+	JAE          vectors47
 
-vectorsDone47:
+vectorsDone48:
 	ADDQ $0x10, R8
 
-whole43:
+whole44:
 	SUBQ $0x04, R8
-	JB   vectorDone49
+	JB   vectorDone50
 
 	// One vector a turn.
-vector48:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vector49:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To16<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVQ        X6, (CX)(R10*2)
-	ADDQ         $0x04, R10
+	VMOVQ        X6, (CX)(R11*2)
+	ADDQ         $0x04, R11
 	SUBQ         $0x04, R8
-	JAE          vector48
+	JAE          vector49
 
-vectorDone49:
+vectorDone50:
 	ADDQ $0x04, R8
 
 	// The last vector.
 	VPSHUFB      narrow64To16<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVQ        X0, (CX)(R9*2)
-	JMP          unpacked2
+	VMOVQ        X0, (CX)(R10*2)
+	JMP          unpacked3
 
-short39:
+short40:
 	CMPQ    R8, $0x02
-	JB      under2_50
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under2_51
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBQ  X3, X4, X4
 	LEAQ    -2(R8), R8
-	VMOVDQU (AX)(R8*8), X6
-	VPSLLVQ X0, X6, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*8), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VPSHUFB narrow64To16<>+0(SB), X0, X0
 	VMOVD   X0, (CX)(R8*2)
 	VPSHUFB narrow64To16<>+0(SB), X4, X0
 	VMOVD   X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_50:
+under2_51:
 	CMPQ    R8, $0x01
-	JB      under1_51
+	JB      under1_52
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VPSHUFB narrow64To16<>+0(SB), X0, X0
 	VPEXTRW $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_51:
-	JMP unpacked2
+under1_52:
+	JMP unpacked3
 
-less38:
+less39:
 	LEAQ         (R8)(DX*1), CX
-	XORL         R12, R12
-	MOVQ         R9, R8
-	TESTQ        R8, R8
-	CMOVQLT      R12, R8
-	VMOVQ        R8, X0
-	VPBROADCASTQ X0, Y0
-	XORL         R8, R8
-	NEGQ         R9
-	CMOVQLT      R8, R9
-	VMOVQ        R9, X1
+	VPBROADCASTQ 16(SI), Y0
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	NEGQ         R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X1
 	VPBROADCASTQ X1, Y1
-	VMOVQ        R10, X2
+	XORL         R10, R10
+	MOVBQSX      24(SI), R8
+	TESTQ        R8, R8
+	CMOVQLT      R10, R8
+	VMOVQ        R8, X2
 	VPBROADCASTQ X2, Y2
-	VMOVQ        R11, X3
+	VMOVQ        R9, X3
 	VPBROADCASTQ X3, Y3
 	MOVQ         BX, R8
 	CMPQ         R8, $0x04
-	JB           short52
-	LEAQ         -4(R8), R9
-	VMOVDQU      (AX)(R9*8), Y4
-	VPSLLVQ      Y0, Y4, Y4
-	VPSRLVQ      Y1, Y4, Y4
-	VPAND        Y2, Y4, Y4
+	JB           short53
+	LEAQ         -4(R8), R10
+	VPAND        (AX)(R10*8), Y0, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBQ       Y3, Y4, Y4
-	XORL         R10, R10
+	XORL         R11, R11
 	CMPQ         R8, $0x10
-	JB           whole56
-	TESTQ        R11, R11
-	JNZ          signed55
+	JB           whole57
+	TESTQ        R9, R9
+	JNZ          signed56
 	SUBQ         $0x10, R8
-	JB           vectorsDone58
+	JB           vectorsDone59
 
 	// 4 vectors a turn.
-vectors57:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vectors58:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, (CX)(R10*1)
-	VMOVDQU      32(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVD        X6, (CX)(R11*1)
+	VPAND        32(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, 4(CX)(R10*1)
-	VMOVDQU      64(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVD        X6, 4(CX)(R11*1)
+	VPAND        64(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, 8(CX)(R10*1)
-	VMOVDQU      96(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVD        X6, 8(CX)(R11*1)
+	VPAND        96(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, 12(CX)(R10*1)
-	ADDQ         $0x10, R10
+	VMOVD        X6, 12(CX)(R11*1)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vectors57
+	JAE          vectors58
 
-vectorsDone58:
+vectorsDone59:
 	ADDQ $0x10, R8
-	JMP  whole56
+	JMP  whole57
 
-signed55:
+signed56:
 	SUBQ $0x10, R8
-	JB   vectorsDone60
+	JB   vectorsDone61
 
 	// 4 vectors a turn.
-vectors59:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vectors60:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, (CX)(R10*1)
-	VMOVDQU      32(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVD        X6, (CX)(R11*1)
+	VPAND        32(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, 4(CX)(R10*1)
-	VMOVDQU      64(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVD        X6, 4(CX)(R11*1)
+	VPAND        64(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, 8(CX)(R10*1)
-	VMOVDQU      96(AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+	VMOVD        X6, 8(CX)(R11*1)
+	VPAND        96(AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, 12(CX)(R10*1)
-	ADDQ         $0x10, R10
+	VMOVD        X6, 12(CX)(R11*1)
+	ADDQ         $0x10, R11
 	SUBQ         $0x10, R8
-	JAE          vectors59
+	JAE          vectors60
 
-vectorsDone60:
+vectorsDone61:
 	ADDQ $0x10, R8
 
-whole56:
+whole57:
 	SUBQ $0x04, R8
-	JB   vectorDone62
+	JB   vectorDone63
 
 	// One vector a turn.
-vector61:
-	VMOVDQU      (AX)(R10*8), Y6
-	VPSLLVQ      Y0, Y6, Y6
-	VPSRLVQ      Y1, Y6, Y6
-	VPAND        Y2, Y6, Y6
+vector62:
+	VPAND        (AX)(R11*8), Y0, Y6
+	VPSLLVQ      Y1, Y6, Y6
+	VPSRLVQ      Y2, Y6, Y6
 	VPXOR        Y3, Y6, Y6
 	VPSUBQ       Y3, Y6, Y6
 	VPSHUFB      narrow64To8<>+0(SB), Y6, Y6
 	VEXTRACTI128 $0x01, Y6, X7
 	VPOR         X7, X6, X6
-	VMOVD        X6, (CX)(R10*1)
-	ADDQ         $0x04, R10
+	VMOVD        X6, (CX)(R11*1)
+	ADDQ         $0x04, R11
 	SUBQ         $0x04, R8
-	JAE          vector61
+	JAE          vector62
 
-vectorDone62:
+vectorDone63:
 	ADDQ $0x04, R8
 
 	// The last vector.
 	VPSHUFB      narrow64To8<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVD        X0, (CX)(R9*1)
-	JMP          unpacked2
+	VMOVD        X0, (CX)(R10*1)
+	JMP          unpacked3
 
-short52:
+short53:
 	CMPQ    R8, $0x02
-	JB      under2_63
-	VMOVDQU (AX), X4
-	VPSLLVQ X0, X4, X4
-	VPSRLVQ X1, X4, X4
-	VPAND   X2, X4, X4
+	JB      under2_64
+	VPAND   (AX), X0, X4
+	VPSLLVQ X1, X4, X4
+	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBQ  X3, X4, X4
 	LEAQ    -2(R8), R8
-	VMOVDQU (AX)(R8*8), X6
-	VPSLLVQ X0, X6, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   (AX)(R8*8), X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VPSHUFB narrow64To8<>+0(SB), X0, X0
 	VPEXTRW $0x00, X0, (CX)(R8*1)
 	VPSHUFB narrow64To8<>+0(SB), X4, X0
 	VPEXTRW $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under2_63:
+under2_64:
 	CMPQ    R8, $0x01
-	JB      under1_64
+	JB      under1_65
 	VMOVQ   (AX), X4
-	VPSLLVQ X0, X4, X0
-	VPSRLVQ X1, X0, X0
-	VPAND   X2, X0, X0
+	VPAND   X4, X0, X0
+	VPSLLVQ X1, X0, X0
+	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBQ  X3, X0, X0
 	VPSHUFB narrow64To8<>+0(SB), X0, X0
 	VPEXTRB $0x00, X0, (CX)
-	JMP     unpacked2
+	JMP     unpacked3
 
-under1_64:
-unpacked2:
+under1_65:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -28693,900 +28525,936 @@ TEXT ·unpack8AVX512(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z1, Z1, Z1
+	VPSUBQ       Z2, Z1, Z1
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long5
+	JA           long6
 
 	// No more than one vector.
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVQ      R9, K1
-	VMOVDQU8.Z (AX), K1, X3
-	VPMOVZXBQ  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VMOVDQU8.Z (AX), K1, X6
+	VPMOVZXBQ  X6, Z6
+	VPANDQ     Z6, Z0, Z0
+	VPROLVQ    Z1, Z0, Z0
+	VPXORQ     Z2, Z0, Z0
 	VPSUBQ     Z2, Z0, Z0
 	VMOVDQU64  Z0, K1, (CX)
-	JMP        unpacked2
+	JMP        unpacked3
 
-long5:
-	XORL R9, R9
+long6:
+	XORL R10, R10
 	CMPQ R8, $0x00000080
-	JB   cached6
+	JB   cached7
 
 	// The lanes before the first that is aligned.
-	MOVQ       CX, R10
-	NEGQ       R10
-	ANDQ       $0x3f, R10
-	SHRQ       $0x03, R10
-	JZ         aligned8
+	MOVQ       CX, R11
+	NEGQ       R11
+	ANDQ       $0x3f, R11
+	SHRQ       $0x03, R11
+	JZ         aligned9
 	MOVQ       $-1, R12
-	BZHIQ      R10, R12, R12
+	BZHIQ      R11, R12, R12
 	KMOVQ      R12, K1
-	VMOVDQU8.Z (AX), K1, X3
-	VPMOVZXBQ  X3, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, K1, (CX)
-	ADDQ       R10, R9
-	SUBQ       R10, R8
+	VMOVDQU8.Z (AX), K1, X6
+	VPMOVZXBQ  X6, Z6
+	VPANDQ     Z6, Z0, Z6
+	VPROLVQ    Z1, Z6, Z6
+	VPXORQ     Z2, Z6, Z6
+	VPSUBQ     Z2, Z6, Z6
+	VMOVDQU64  Z6, K1, (CX)
+	ADDQ       R11, R10
+	SUBQ       R11, R8
 
-aligned8:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached9
+aligned9:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached10
 	CMPQ  R8, $0x20
-	JB    whole11
-	TESTQ R11, R11
-	JNZ   signed10
+	JB    whole12
+	TESTQ R9, R9
+	JNZ   signed11
 	SUBQ  $0x20, R8
-	JB    streamDone13
+	JB    streamDone14
 
 	// 4 vectors a turn, stored past the cache.
-stream12:
-	VPMOVZXBQ (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*8)
-	VPMOVZXBQ 8(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*8)
-	VPMOVZXBQ 16(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*8)
-	VPMOVZXBQ 24(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+stream13:
+	VPMOVZXBQ (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*8)
+	VPMOVZXBQ 16(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*8)
+	VPMOVZXBQ 24(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       stream12
+	JAE       stream13
 
-streamDone13:
+streamDone14:
 	ADDQ $0x20, R8
-	JMP  whole11
+	JMP  whole12
 
-signed10:
+signed11:
 	SUBQ $0x20, R8
-	JB   streamDone15
+	JB   streamDone16
 
 	// 4 vectors a turn, stored past the cache.
-stream14:
-	VPMOVZXBQ  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*8)
-	VPMOVZXBQ  8(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*8)
-	VPMOVZXBQ  16(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*8)
-	VPMOVZXBQ  24(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        stream14
+stream15:
+	VPMOVZXBQ (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*8)
+	VPMOVZXBQ 16(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*8)
+	VPMOVZXBQ 24(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       stream15
 
-streamDone15:
+streamDone16:
 	ADDQ $0x20, R8
 
-whole11:
+whole12:
 	SFENCE
 
-cached9:
-cached6:
+cached10:
+cached7:
 	CMPQ  R8, $0x20
-	JB    whole17
-	TESTQ R11, R11
-	JNZ   signed16
+	JB    whole18
+	TESTQ R9, R9
+	JNZ   signed17
 	SUBQ  $0x20, R8
-	JB    vectorsDone19
+	JB    vectorsDone20
 
 	// 4 vectors a turn.
-vectors18:
-	VPMOVZXBQ (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*8)
-	VPMOVZXBQ 8(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*8)
-	VPMOVZXBQ 16(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*8)
-	VPMOVZXBQ 24(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+vectors19:
+	VPMOVZXBQ (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPMOVZXBQ 16(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPMOVZXBQ 24(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       vectors18
+	JAE       vectors19
 
-vectorsDone19:
+vectorsDone20:
 	ADDQ $0x20, R8
-	JMP  whole17
+	JMP  whole18
 
-signed16:
+signed17:
 	SUBQ $0x20, R8
-	JB   vectorsDone21
+	JB   vectorsDone22
 
 	// 4 vectors a turn.
-vectors20:
-	VPMOVZXBQ  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	VPMOVZXBQ  8(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*8)
-	VPMOVZXBQ  16(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*8)
-	VPMOVZXBQ  24(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors20
+vectors21:
+	VPMOVZXBQ (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPMOVZXBQ 8(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPMOVZXBQ 16(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPMOVZXBQ 24(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       vectors21
 
-vectorsDone21:
+vectorsDone22:
 	ADDQ $0x20, R8
 
-whole17:
+whole18:
 	SUBQ $0x08, R8
-	JB   vectorDone23
+	JB   vectorDone24
 
 	// One vector a turn.
-vector22:
-	VPMOVZXBQ  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector22
+vector23:
+	VPMOVZXBQ (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R8
+	JAE       vector23
 
-vectorDone23:
+vectorDone24:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end7
+	JZ    end8
 
 	// The lanes after the last vector.
-	MOVQ       $-1, R10
-	BZHIQ      R8, R10, R10
-	KMOVQ      R10, K1
-	VMOVDQU8.Z (AX)(R9*1), K1, X3
-	VPMOVZXBQ  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX)(R10*1), K1, X6
+	VPMOVZXBQ  X6, Z6
+	VPANDQ     Z6, Z0, Z0
+	VPROLVQ    Z1, Z0, Z0
+	VPXORQ     Z2, Z0, Z0
 	VPSUBQ     Z2, Z0, Z0
-	VMOVDQU64  Z0, K1, (CX)(R9*8)
+	VMOVDQU64  Z0, K1, (CX)(R10*8)
 
-end7:
-	JMP unpacked2
+end8:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTD R10, Z1
-	VPBROADCASTD R11, Z2
+	VPBROADCASTD 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z3, Z3, Z3
+	VPSUBQ       Z2, Z3, Z3
+	VPBROADCASTD R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JA           long24
+	JA           long25
 
 	// No more than one vector.
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVQ      R9, K1
-	VMOVDQU8.Z (AX), K1, X3
-	VPMOVZXBD  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGD $0x6a, Z2, Z1, Z0
+	VMOVDQU8.Z (AX), K1, X6
+	VPMOVZXBD  X6, Z6
+	VPANDD     Z6, Z0, Z0
+	VPROLVQ    Z3, Z0, Z0
+	VPXORD     Z2, Z0, Z0
 	VPSUBD     Z2, Z0, Z0
 	VMOVDQU32  Z0, K1, (CX)
-	JMP        unpacked2
+	JMP        unpacked3
 
-long24:
-	XORL R9, R9
+long25:
+	XORL R10, R10
 	CMPQ R8, $0x00000100
-	JB   cached25
+	JB   cached26
 
 	// The lanes before the first that is aligned.
-	MOVQ       CX, R10
-	NEGQ       R10
-	ANDQ       $0x3f, R10
-	SHRQ       $0x02, R10
-	JZ         aligned27
+	MOVQ       CX, R11
+	NEGQ       R11
+	ANDQ       $0x3f, R11
+	SHRQ       $0x02, R11
+	JZ         aligned28
 	MOVQ       $-1, R12
-	BZHIQ      R10, R12, R12
+	BZHIQ      R11, R12, R12
 	KMOVQ      R12, K1
-	VMOVDQU8.Z (AX), K1, X3
-	VPMOVZXBD  X3, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU32  Z3, K1, (CX)
-	ADDQ       R10, R9
-	SUBQ       R10, R8
+	VMOVDQU8.Z (AX), K1, X6
+	VPMOVZXBD  X6, Z6
+	VPANDD     Z6, Z0, Z6
+	VPROLVQ    Z3, Z6, Z6
+	VPXORD     Z2, Z6, Z6
+	VPSUBD     Z2, Z6, Z6
+	VMOVDQU32  Z6, K1, (CX)
+	ADDQ       R11, R10
+	SUBQ       R11, R8
 
-aligned27:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached28
+aligned28:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached29
 	CMPQ  R8, $0x40
-	JB    whole30
-	TESTQ R11, R11
-	JNZ   signed29
+	JB    whole31
+	TESTQ R9, R9
+	JNZ   signed30
 	SUBQ  $0x40, R8
-	JB    streamDone32
+	JB    streamDone33
 
 	// 4 vectors a turn, stored past the cache.
-stream31:
-	VPMOVZXBD (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*4)
-	VPMOVZXBD 16(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*4)
-	VPMOVZXBD 32(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*4)
-	VPMOVZXBD 48(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*4)
-	ADDQ      $0x40, R9
+stream32:
+	VPMOVZXBD (AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*4)
+	VPMOVZXBD 32(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*4)
+	VPMOVZXBD 48(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       stream31
+	JAE       stream32
 
-streamDone32:
+streamDone33:
 	ADDQ $0x40, R8
-	JMP  whole30
+	JMP  whole31
 
-signed29:
+signed30:
 	SUBQ $0x40, R8
-	JB   streamDone34
+	JB   streamDone35
 
 	// 4 vectors a turn, stored past the cache.
-stream33:
-	VPMOVZXBD  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*4)
-	VPMOVZXBD  16(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*4)
-	VPMOVZXBD  32(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*4)
-	VPMOVZXBD  48(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*4)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        stream33
+stream34:
+	VPMOVZXBD (AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*4)
+	VPMOVZXBD 32(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*4)
+	VPMOVZXBD 48(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       stream34
 
-streamDone34:
+streamDone35:
 	ADDQ $0x40, R8
 
-whole30:
+whole31:
 	SFENCE
 
-cached28:
-cached25:
+cached29:
+cached26:
 	CMPQ  R8, $0x40
-	JB    whole36
-	TESTQ R11, R11
-	JNZ   signed35
+	JB    whole37
+	TESTQ R9, R9
+	JNZ   signed36
 	SUBQ  $0x40, R8
-	JB    vectorsDone38
+	JB    vectorsDone39
 
 	// 4 vectors a turn.
-vectors37:
-	VPMOVZXBD (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*4)
-	VPMOVZXBD 16(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*4)
-	VPMOVZXBD 32(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*4)
-	VPMOVZXBD 48(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*4)
-	ADDQ      $0x40, R9
+vectors38:
+	VPMOVZXBD (AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*4)
+	VPMOVZXBD 32(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*4)
+	VPMOVZXBD 48(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       vectors37
+	JAE       vectors38
 
-vectorsDone38:
+vectorsDone39:
 	ADDQ $0x40, R8
-	JMP  whole36
+	JMP  whole37
 
-signed35:
+signed36:
 	SUBQ $0x40, R8
-	JB   vectorsDone40
+	JB   vectorsDone41
 
 	// 4 vectors a turn.
-vectors39:
-	VPMOVZXBD  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*4)
-	VPMOVZXBD  16(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*4)
-	VPMOVZXBD  32(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*4)
-	VPMOVZXBD  48(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*4)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vectors39
+vectors40:
+	VPMOVZXBD (AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	VPMOVZXBD 16(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*4)
+	VPMOVZXBD 32(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*4)
+	VPMOVZXBD 48(AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       vectors40
 
-vectorsDone40:
+vectorsDone41:
 	ADDQ $0x40, R8
 
-whole36:
+whole37:
 	SUBQ $0x10, R8
-	JB   vectorDone42
+	JB   vectorDone43
 
 	// One vector a turn.
-vector41:
-	VPMOVZXBD  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*4)
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector41
+vector42:
+	VPMOVZXBD (AX)(R10*1), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R8
+	JAE       vector42
 
-vectorDone42:
+vectorDone43:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
-	JZ    end26
+	JZ    end27
 
 	// The lanes after the last vector.
-	MOVQ       $-1, R10
-	BZHIQ      R8, R10, R10
-	KMOVQ      R10, K1
-	VMOVDQU8.Z (AX)(R9*1), K1, X3
-	VPMOVZXBD  X3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGD $0x6a, Z2, Z1, Z0
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX)(R10*1), K1, X6
+	VPMOVZXBD  X6, Z6
+	VPANDD     Z6, Z0, Z0
+	VPROLVQ    Z3, Z0, Z0
+	VPXORD     Z2, Z0, Z0
 	VPSUBD     Z2, Z0, Z0
-	VMOVDQU32  Z0, K1, (CX)(R9*4)
+	VMOVDQU32  Z0, K1, (CX)(R10*4)
 
-end26:
-	JMP unpacked2
+end27:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less43
+	JB           less44
 	LEAQ         (R8)(DX*2), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTW R10, Z1
-	VPBROADCASTW R11, Z2
+	VPBROADCASTW 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z4, Z4, Z4
+	VPSUBQ       Z2, Z4, Z4
+	VPBROADCASTW R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x20
-	JA           long44
+	JA           long45
 
 	// No more than one vector.
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVQ      R9, K1
-	VMOVDQU8.Z (AX), K1, Y3
-	VPMOVZXBW  Y3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VMOVDQU8.Z (AX), K1, Y6
+	VPMOVZXBW  Y6, Z6
+	VPANDQ     Z6, Z0, Z0
+	VPROLVQ    Z4, Z0, Z0
+	VPXORQ     Z2, Z0, Z0
 	VPSUBW     Z2, Z0, Z0
 	VMOVDQU16  Z0, K1, (CX)
-	JMP        unpacked2
+	JMP        unpacked3
 
-long44:
-	XORL R9, R9
+long45:
+	XORL R10, R10
 	CMPQ R8, $0x00000200
-	JB   cached45
+	JB   cached46
 
 	// The lanes before the first that is aligned.
-	MOVQ       CX, R10
-	NEGQ       R10
-	ANDQ       $0x3f, R10
-	SHRQ       $0x01, R10
-	JZ         aligned47
+	MOVQ       CX, R11
+	NEGQ       R11
+	ANDQ       $0x3f, R11
+	SHRQ       $0x01, R11
+	JZ         aligned48
 	MOVQ       $-1, R12
-	BZHIQ      R10, R12, R12
+	BZHIQ      R11, R12, R12
 	KMOVQ      R12, K1
-	VMOVDQU8.Z (AX), K1, Y3
-	VPMOVZXBW  Y3, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU16  Z3, K1, (CX)
-	ADDQ       R10, R9
-	SUBQ       R10, R8
+	VMOVDQU8.Z (AX), K1, Y6
+	VPMOVZXBW  Y6, Z6
+	VPANDQ     Z6, Z0, Z6
+	VPROLVQ    Z4, Z6, Z6
+	VPXORQ     Z2, Z6, Z6
+	VPSUBW     Z2, Z6, Z6
+	VMOVDQU16  Z6, K1, (CX)
+	ADDQ       R11, R10
+	SUBQ       R11, R8
 
-aligned47:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached48
+aligned48:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached49
 	CMPQ  R8, $0x00000080
-	JB    whole50
-	TESTQ R11, R11
-	JNZ   signed49
+	JB    whole51
+	TESTQ R9, R9
+	JNZ   signed50
 	SUBQ  $0x00000080, R8
-	JB    streamDone52
+	JB    streamDone53
 
 	// 4 vectors a turn, stored past the cache.
-stream51:
-	VPMOVZXBW (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*2)
-	VPMOVZXBW 32(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*2)
-	VPMOVZXBW 64(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*2)
-	VPMOVZXBW 96(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*2)
-	ADDQ      $0x00000080, R9
+stream52:
+	VPMOVZXBW (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*2)
+	VPMOVZXBW 64(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*2)
+	VPMOVZXBW 96(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*2)
+	ADDQ      $0x00000080, R10
 	SUBQ      $0x00000080, R8
-	JAE       stream51
+	JAE       stream52
 
-streamDone52:
+streamDone53:
 	ADDQ $0x00000080, R8
-	JMP  whole50
+	JMP  whole51
 
-signed49:
+signed50:
 	SUBQ $0x00000080, R8
-	JB   streamDone54
+	JB   streamDone55
 
 	// 4 vectors a turn, stored past the cache.
-stream53:
-	VPMOVZXBW  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*2)
-	VPMOVZXBW  32(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*2)
-	VPMOVZXBW  64(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*2)
-	VPMOVZXBW  96(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*2)
-	ADDQ       $0x00000080, R9
-	SUBQ       $0x00000080, R8
-	JAE        stream53
+stream54:
+	VPMOVZXBW (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*2)
+	VPMOVZXBW 64(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*2)
+	VPMOVZXBW 96(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*2)
+	ADDQ      $0x00000080, R10
+	SUBQ      $0x00000080, R8
+	JAE       stream54
 
-streamDone54:
+streamDone55:
 	ADDQ $0x00000080, R8
 
-whole50:
+whole51:
 	SFENCE
 
-cached48:
-cached45:
+cached49:
+cached46:
 	CMPQ  R8, $0x00000080
-	JB    whole56
-	TESTQ R11, R11
-	JNZ   signed55
+	JB    whole57
+	TESTQ R9, R9
+	JNZ   signed56
 	SUBQ  $0x00000080, R8
-	JB    vectorsDone58
+	JB    vectorsDone59
 
 	// 4 vectors a turn.
-vectors57:
-	VPMOVZXBW (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*2)
-	VPMOVZXBW 32(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*2)
-	VPMOVZXBW 64(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*2)
-	VPMOVZXBW 96(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*2)
-	ADDQ      $0x00000080, R9
+vectors58:
+	VPMOVZXBW (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*2)
+	VPMOVZXBW 64(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*2)
+	VPMOVZXBW 96(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*2)
+	ADDQ      $0x00000080, R10
 	SUBQ      $0x00000080, R8
-	JAE       vectors57
+	JAE       vectors58
 
-vectorsDone58:
+vectorsDone59:
 	ADDQ $0x00000080, R8
-	JMP  whole56
+	JMP  whole57
 
-signed55:
+signed56:
 	SUBQ $0x00000080, R8
-	JB   vectorsDone60
+	JB   vectorsDone61
 
 	// 4 vectors a turn.
-vectors59:
-	VPMOVZXBW  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*2)
-	VPMOVZXBW  32(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*2)
-	VPMOVZXBW  64(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*2)
-	VPMOVZXBW  96(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*2)
-	ADDQ       $0x00000080, R9
-	SUBQ       $0x00000080, R8
-	JAE        vectors59
+vectors60:
+	VPMOVZXBW (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*2)
+	VPMOVZXBW 32(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*2)
+	VPMOVZXBW 64(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*2)
+	VPMOVZXBW 96(AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*2)
+	ADDQ      $0x00000080, R10
+	SUBQ      $0x00000080, R8
+	JAE       vectors60
 
-vectorsDone60:
+vectorsDone61:
 	ADDQ $0x00000080, R8
 
-whole56:
+whole57:
 	SUBQ $0x20, R8
-	JB   vectorDone62
+	JB   vectorDone63
 
 	// One vector a turn.
-vector61:
-	VPMOVZXBW  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*2)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vector61
+vector62:
+	VPMOVZXBW (AX)(R10*1), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*2)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       vector62
 
-vectorDone62:
+vectorDone63:
 	ADDQ  $0x20, R8
 	TESTQ R8, R8
-	JZ    end46
+	JZ    end47
 
 	// The lanes after the last vector.
-	MOVQ       $-1, R10
-	BZHIQ      R8, R10, R10
-	KMOVQ      R10, K1
-	VMOVDQU8.Z (AX)(R9*1), K1, Y3
-	VPMOVZXBW  Y3, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX)(R10*1), K1, Y6
+	VPMOVZXBW  Y6, Z6
+	VPANDQ     Z6, Z0, Z0
+	VPROLVQ    Z4, Z0, Z0
+	VPXORQ     Z2, Z0, Z0
 	VPSUBW     Z2, Z0, Z0
-	VMOVDQU16  Z0, K1, (CX)(R9*2)
+	VMOVDQU16  Z0, K1, (CX)(R10*2)
 
-end46:
-	JMP unpacked2
+end47:
+	JMP unpacked3
 
-less43:
+less44:
 	LEAQ         (R8)(DX*1), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTB R10, Z1
-	VPBROADCASTB R11, Z2
+	VPBROADCASTB 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z5, Z5, Z5
+	VPSUBQ       Z2, Z5, Z5
+	VPBROADCASTB R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x40
-	JA           long63
+	JA           long64
 
 	// No more than one vector.
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R9
 	KMOVQ      R9, K1
-	VMOVDQU8.Z (AX), K1, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	VMOVDQU8.Z (AX), K1, Z6
+	VPANDQ     Z6, Z0, Z0
+	VPROLVQ    Z5, Z0, Z0
+	VPXORQ     Z2, Z0, Z0
 	VPSUBB     Z2, Z0, Z0
 	VMOVDQU8   Z0, K1, (CX)
-	JMP        unpacked2
+	JMP        unpacked3
 
-long63:
-	XORL R9, R9
+long64:
+	XORL R10, R10
 	CMPQ R8, $0x00000400
-	JB   cached64
+	JB   cached65
 
 	// The lanes before the first that is aligned.
-	MOVQ       CX, R10
-	NEGQ       R10
-	ANDQ       $0x3f, R10
-	JZ         aligned66
+	MOVQ       CX, R11
+	NEGQ       R11
+	ANDQ       $0x3f, R11
+	JZ         aligned67
 	MOVQ       $-1, R12
-	BZHIQ      R10, R12, R12
+	BZHIQ      R11, R12, R12
 	KMOVQ      R12, K1
-	VMOVDQU8.Z (AX), K1, Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVDQU8   Z3, K1, (CX)
-	ADDQ       R10, R9
-	SUBQ       R10, R8
+	VMOVDQU8.Z (AX), K1, Z6
+	VPANDQ     Z6, Z0, Z6
+	VPROLVQ    Z5, Z6, Z6
+	VPXORQ     Z2, Z6, Z6
+	VPSUBB     Z2, Z6, Z6
+	VMOVDQU8   Z6, K1, (CX)
+	ADDQ       R11, R10
+	SUBQ       R11, R8
 
-aligned66:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached67
+aligned67:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached68
 	CMPQ  R8, $0x00000100
-	JB    whole69
-	TESTQ R11, R11
-	JNZ   signed68
+	JB    whole70
+	TESTQ R9, R9
+	JNZ   signed69
 	SUBQ  $0x00000100, R8
-	JB    streamDone71
+	JB    streamDone72
 
 	// 4 vectors a turn, stored past the cache.
-stream70:
-	VMOVDQU64 (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*1)
-	VMOVDQU64 64(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*1)
-	VMOVDQU64 128(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*1)
-	VMOVDQU64 192(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*1)
-	ADDQ      $0x00000100, R9
-	SUBQ      $0x00000100, R8
-	JAE       stream70
+stream71:
+	VPANDQ   (AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*1)
+	VPANDQ   64(AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*1)
+	VPANDQ   128(AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*1)
+	VPANDQ   192(AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*1)
+	ADDQ     $0x00000100, R10
+	SUBQ     $0x00000100, R8
+	JAE      stream71
 
-streamDone71:
+streamDone72:
 	ADDQ $0x00000100, R8
-	JMP  whole69
+	JMP  whole70
 
-signed68:
+signed69:
 	SUBQ $0x00000100, R8
-	JB   streamDone73
+	JB   streamDone74
 
 	// 4 vectors a turn, stored past the cache.
-stream72:
-	VMOVDQU64  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*1)
-	VMOVDQU64  64(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*1)
-	VMOVDQU64  128(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*1)
-	VMOVDQU64  192(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*1)
-	ADDQ       $0x00000100, R9
-	SUBQ       $0x00000100, R8
-	JAE        stream72
+stream73:
+	VPANDQ   (AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBB   Z2, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*1)
+	VPANDQ   64(AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBB   Z2, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*1)
+	VPANDQ   128(AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBB   Z2, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*1)
+	VPANDQ   192(AX)(R10*1), Z0, Z6
+	VPROLVQ  Z5, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBB   Z2, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*1)
+	ADDQ     $0x00000100, R10
+	SUBQ     $0x00000100, R8
+	JAE      stream73
 
-streamDone73:
+streamDone74:
 	ADDQ $0x00000100, R8
 
-whole69:
+whole70:
 	SFENCE
 
-cached67:
-cached64:
+cached68:
+cached65:
 	CMPQ  R8, $0x00000100
-	JB    whole75
-	TESTQ R11, R11
-	JNZ   signed74
+	JB    whole76
+	TESTQ R9, R9
+	JNZ   signed75
 	SUBQ  $0x00000100, R8
-	JB    vectorsDone77
+	JB    vectorsDone78
 
 	// 4 vectors a turn.
-vectors76:
-	VMOVDQU64 (AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*1)
-	VMOVDQU64 64(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*1)
-	VMOVDQU64 128(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*1)
-	VMOVDQU64 192(AX)(R9*1), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*1)
-	ADDQ      $0x00000100, R9
+vectors77:
+	VPANDQ    (AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*1)
+	VPANDQ    64(AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*1)
+	VPANDQ    128(AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*1)
+	VPANDQ    192(AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*1)
+	ADDQ      $0x00000100, R10
 	SUBQ      $0x00000100, R8
-	JAE       vectors76
+	JAE       vectors77
 
-vectorsDone77:
+vectorsDone78:
 	ADDQ $0x00000100, R8
-	JMP  whole75
+	JMP  whole76
 
-signed74:
+signed75:
 	SUBQ $0x00000100, R8
-	JB   vectorsDone79
+	JB   vectorsDone80
 
 	// 4 vectors a turn.
-vectors78:
-	VMOVDQU64  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*1)
-	VMOVDQU64  64(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*1)
-	VMOVDQU64  128(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*1)
-	VMOVDQU64  192(AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*1)
-	ADDQ       $0x00000100, R9
-	SUBQ       $0x00000100, R8
-	JAE        vectors78
+vectors79:
+	VPANDQ    (AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBB    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*1)
+	VPANDQ    64(AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBB    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*1)
+	VPANDQ    128(AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBB    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*1)
+	VPANDQ    192(AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBB    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*1)
+	ADDQ      $0x00000100, R10
+	SUBQ      $0x00000100, R8
+	JAE       vectors79
 
-vectorsDone79:
+vectorsDone80:
 	ADDQ $0x00000100, R8
 
-whole75:
+whole76:
 	SUBQ $0x40, R8
-	JB   vectorDone81
+	JB   vectorDone82
 
 	// One vector a turn.
-vector80:
-	VMOVDQU64  (AX)(R9*1), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBB     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*1)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vector80
+vector81:
+	VPANDQ    (AX)(R10*1), Z0, Z6
+	VPROLVQ   Z5, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBB    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*1)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       vector81
 
-vectorDone81:
+vectorDone82:
 	ADDQ  $0x40, R8
 	TESTQ R8, R8
-	JZ    end65
+	JZ    end66
 
 	// The lanes after the last vector.
-	MOVQ       $-1, R10
-	BZHIQ      R8, R10, R10
-	KMOVQ      R10, K1
-	VMOVDQU8.Z (AX)(R9*1), K1, Z3
-	VPROLVQ    Z0, Z3, Z0
-	VPTERNLOGQ $0x6a, Z2, Z1, Z0
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K1
+	VMOVDQU8.Z (AX)(R10*1), K1, Z6
+	VPANDQ     Z6, Z0, Z0
+	VPROLVQ    Z5, Z0, Z0
+	VPXORQ     Z2, Z0, Z0
 	VPSUBB     Z2, Z0, Z0
-	VMOVDQU8   Z0, K1, (CX)(R9*1)
+	VMOVDQU8   Z0, K1, (CX)(R10*1)
 
-end65:
-unpacked2:
+end66:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -29612,812 +29480,834 @@ TEXT ·unpack16AVX512(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z1, Z1, Z1
+	VPSUBQ       Z2, Z1, Z1
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long5
+	JA           long6
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU16.Z (AX), K1, X3
-	VPMOVZXWQ   X3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU16.Z (AX), K1, X6
+	VPMOVZXWQ   X6, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z1, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long5:
-	XORL R9, R9
+long6:
+	XORL R10, R10
 	CMPQ R8, $0x00000080
-	JB   cached6
+	JB   cached7
 
 	// The lanes before the first that is aligned.
-	MOVQ        CX, R10
-	NEGQ        R10
-	ANDQ        $0x3f, R10
-	SHRQ        $0x03, R10
-	JZ          aligned8
+	MOVQ        CX, R11
+	NEGQ        R11
+	ANDQ        $0x3f, R11
+	SHRQ        $0x03, R11
+	JZ          aligned9
 	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
+	BZHIQ       R11, R12, R12
 	KMOVQ       R12, K1
-	VMOVDQU16.Z (AX), K1, X3
-	VPMOVZXWQ   X3, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
-	VPSUBQ      Z2, Z3, Z3
-	VMOVDQU64   Z3, K1, (CX)
-	ADDQ        R10, R9
-	SUBQ        R10, R8
+	VMOVDQU16.Z (AX), K1, X6
+	VPMOVZXWQ   X6, Z6
+	VPANDQ      Z6, Z0, Z6
+	VPROLVQ     Z1, Z6, Z6
+	VPXORQ      Z2, Z6, Z6
+	VPSUBQ      Z2, Z6, Z6
+	VMOVDQU64   Z6, K1, (CX)
+	ADDQ        R11, R10
+	SUBQ        R11, R8
 
-aligned8:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached9
+aligned9:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached10
 	CMPQ  R8, $0x20
-	JB    whole11
-	TESTQ R11, R11
-	JNZ   signed10
+	JB    whole12
+	TESTQ R9, R9
+	JNZ   signed11
 	SUBQ  $0x20, R8
-	JB    streamDone13
+	JB    streamDone14
 
 	// 4 vectors a turn, stored past the cache.
-stream12:
-	VPMOVZXWQ (AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*8)
-	VPMOVZXWQ 16(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*8)
-	VPMOVZXWQ 32(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*8)
-	VPMOVZXWQ 48(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+stream13:
+	VPMOVZXWQ (AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*8)
+	VPMOVZXWQ 32(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*8)
+	VPMOVZXWQ 48(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       stream12
+	JAE       stream13
 
-streamDone13:
+streamDone14:
 	ADDQ $0x20, R8
-	JMP  whole11
+	JMP  whole12
 
-signed10:
+signed11:
 	SUBQ $0x20, R8
-	JB   streamDone15
+	JB   streamDone16
 
 	// 4 vectors a turn, stored past the cache.
-stream14:
-	VPMOVZXWQ  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*8)
-	VPMOVZXWQ  16(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*8)
-	VPMOVZXWQ  32(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*8)
-	VPMOVZXWQ  48(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        stream14
+stream15:
+	VPMOVZXWQ (AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*8)
+	VPMOVZXWQ 32(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*8)
+	VPMOVZXWQ 48(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       stream15
 
-streamDone15:
+streamDone16:
 	ADDQ $0x20, R8
 
-whole11:
+whole12:
 	SFENCE
 
-cached9:
-cached6:
+cached10:
+cached7:
 	CMPQ  R8, $0x20
-	JB    whole17
-	TESTQ R11, R11
-	JNZ   signed16
+	JB    whole18
+	TESTQ R9, R9
+	JNZ   signed17
 	SUBQ  $0x20, R8
-	JB    vectorsDone19
+	JB    vectorsDone20
 
 	// 4 vectors a turn.
-vectors18:
-	VPMOVZXWQ (AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*8)
-	VPMOVZXWQ 16(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*8)
-	VPMOVZXWQ 32(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*8)
-	VPMOVZXWQ 48(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+vectors19:
+	VPMOVZXWQ (AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPMOVZXWQ 32(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPMOVZXWQ 48(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       vectors18
+	JAE       vectors19
 
-vectorsDone19:
+vectorsDone20:
 	ADDQ $0x20, R8
-	JMP  whole17
+	JMP  whole18
 
-signed16:
+signed17:
 	SUBQ $0x20, R8
-	JB   vectorsDone21
+	JB   vectorsDone22
 
 	// 4 vectors a turn.
-vectors20:
-	VPMOVZXWQ  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	VPMOVZXWQ  16(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*8)
-	VPMOVZXWQ  32(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*8)
-	VPMOVZXWQ  48(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors20
+vectors21:
+	VPMOVZXWQ (AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPMOVZXWQ 16(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPMOVZXWQ 32(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPMOVZXWQ 48(AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       vectors21
 
-vectorsDone21:
+vectorsDone22:
 	ADDQ $0x20, R8
 
-whole17:
+whole18:
 	SUBQ $0x08, R8
-	JB   vectorDone23
+	JB   vectorDone24
 
 	// One vector a turn.
-vector22:
-	VPMOVZXWQ  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector22
+vector23:
+	VPMOVZXWQ (AX)(R10*2), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R8
+	JAE       vector23
 
-vectorDone23:
+vectorDone24:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end7
+	JZ    end8
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU16.Z (AX)(R9*2), K1, X3
-	VPMOVZXWQ   X3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX)(R10*2), K1, X6
+	VPMOVZXWQ   X6, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z1, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (CX)(R9*8)
+	VMOVDQU64   Z0, K1, (CX)(R10*8)
 
-end7:
-	JMP unpacked2
+end8:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTD R10, Z1
-	VPBROADCASTD R11, Z2
+	VPBROADCASTD 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z3, Z3, Z3
+	VPSUBQ       Z2, Z3, Z3
+	VPBROADCASTD R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JA           long24
+	JA           long25
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU16.Z (AX), K1, Y3
-	VPMOVZXWD   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VMOVDQU16.Z (AX), K1, Y6
+	VPMOVZXWD   Y6, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z3, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VMOVDQU32   Z0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long24:
-	XORL R9, R9
+long25:
+	XORL R10, R10
 	CMPQ R8, $0x00000100
-	JB   cached25
+	JB   cached26
 
 	// The lanes before the first that is aligned.
-	MOVQ        CX, R10
-	NEGQ        R10
-	ANDQ        $0x3f, R10
-	SHRQ        $0x02, R10
-	JZ          aligned27
+	MOVQ        CX, R11
+	NEGQ        R11
+	ANDQ        $0x3f, R11
+	SHRQ        $0x02, R11
+	JZ          aligned28
 	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
+	BZHIQ       R11, R12, R12
 	KMOVQ       R12, K1
-	VMOVDQU16.Z (AX), K1, Y3
-	VPMOVZXWD   Y3, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGD  $0x6a, Z2, Z1, Z3
-	VPSUBD      Z2, Z3, Z3
-	VMOVDQU32   Z3, K1, (CX)
-	ADDQ        R10, R9
-	SUBQ        R10, R8
+	VMOVDQU16.Z (AX), K1, Y6
+	VPMOVZXWD   Y6, Z6
+	VPANDD      Z6, Z0, Z6
+	VPROLVQ     Z3, Z6, Z6
+	VPXORD      Z2, Z6, Z6
+	VPSUBD      Z2, Z6, Z6
+	VMOVDQU32   Z6, K1, (CX)
+	ADDQ        R11, R10
+	SUBQ        R11, R8
 
-aligned27:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached28
+aligned28:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached29
 	CMPQ  R8, $0x40
-	JB    whole30
-	TESTQ R11, R11
-	JNZ   signed29
+	JB    whole31
+	TESTQ R9, R9
+	JNZ   signed30
 	SUBQ  $0x40, R8
-	JB    streamDone32
+	JB    streamDone33
 
 	// 4 vectors a turn, stored past the cache.
-stream31:
-	VPMOVZXWD (AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*4)
-	VPMOVZXWD 32(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*4)
-	VPMOVZXWD 64(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*4)
-	VPMOVZXWD 96(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*4)
-	ADDQ      $0x40, R9
+stream32:
+	VPMOVZXWD (AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*4)
+	VPMOVZXWD 64(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*4)
+	VPMOVZXWD 96(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       stream31
+	JAE       stream32
 
-streamDone32:
+streamDone33:
 	ADDQ $0x40, R8
-	JMP  whole30
+	JMP  whole31
 
-signed29:
+signed30:
 	SUBQ $0x40, R8
-	JB   streamDone34
+	JB   streamDone35
 
 	// 4 vectors a turn, stored past the cache.
-stream33:
-	VPMOVZXWD  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*4)
-	VPMOVZXWD  32(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*4)
-	VPMOVZXWD  64(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*4)
-	VPMOVZXWD  96(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*4)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        stream33
+stream34:
+	VPMOVZXWD (AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*4)
+	VPMOVZXWD 64(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*4)
+	VPMOVZXWD 96(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       stream34
 
-streamDone34:
+streamDone35:
 	ADDQ $0x40, R8
 
-whole30:
+whole31:
 	SFENCE
 
-cached28:
-cached25:
+cached29:
+cached26:
 	CMPQ  R8, $0x40
-	JB    whole36
-	TESTQ R11, R11
-	JNZ   signed35
+	JB    whole37
+	TESTQ R9, R9
+	JNZ   signed36
 	SUBQ  $0x40, R8
-	JB    vectorsDone38
+	JB    vectorsDone39
 
 	// 4 vectors a turn.
-vectors37:
-	VPMOVZXWD (AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*4)
-	VPMOVZXWD 32(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*4)
-	VPMOVZXWD 64(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*4)
-	VPMOVZXWD 96(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*4)
-	ADDQ      $0x40, R9
+vectors38:
+	VPMOVZXWD (AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*4)
+	VPMOVZXWD 64(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*4)
+	VPMOVZXWD 96(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       vectors37
+	JAE       vectors38
 
-vectorsDone38:
+vectorsDone39:
 	ADDQ $0x40, R8
-	JMP  whole36
+	JMP  whole37
 
-signed35:
+signed36:
 	SUBQ $0x40, R8
-	JB   vectorsDone40
+	JB   vectorsDone41
 
 	// 4 vectors a turn.
-vectors39:
-	VPMOVZXWD  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*4)
-	VPMOVZXWD  32(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*4)
-	VPMOVZXWD  64(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*4)
-	VPMOVZXWD  96(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*4)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vectors39
+vectors40:
+	VPMOVZXWD (AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	VPMOVZXWD 32(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*4)
+	VPMOVZXWD 64(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*4)
+	VPMOVZXWD 96(AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       vectors40
 
-vectorsDone40:
+vectorsDone41:
 	ADDQ $0x40, R8
 
-whole36:
+whole37:
 	SUBQ $0x10, R8
-	JB   vectorDone42
+	JB   vectorDone43
 
 	// One vector a turn.
-vector41:
-	VPMOVZXWD  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*4)
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector41
+vector42:
+	VPMOVZXWD (AX)(R10*2), Z6
+	VPANDD    Z6, Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R8
+	JAE       vector42
 
-vectorDone42:
+vectorDone43:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
-	JZ    end26
+	JZ    end27
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU16.Z (AX)(R9*2), K1, Y3
-	VPMOVZXWD   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX)(R10*2), K1, Y6
+	VPMOVZXWD   Y6, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z3, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
-	VMOVDQU32   Z0, K1, (CX)(R9*4)
+	VMOVDQU32   Z0, K1, (CX)(R10*4)
 
-end26:
-	JMP unpacked2
+end27:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less43
+	JB           less44
 	LEAQ         (R8)(DX*2), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTW R10, Z1
-	VPBROADCASTW R11, Z2
+	VPBROADCASTW 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z4, Z4, Z4
+	VPSUBQ       Z2, Z4, Z4
+	VPBROADCASTW R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x20
-	JA           long44
+	JA           long45
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU16.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU16.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z4, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBW      Z2, Z0, Z0
 	VMOVDQU16   Z0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long44:
-	XORL R9, R9
+long45:
+	XORL R10, R10
 	CMPQ R8, $0x00000200
-	JB   cached45
+	JB   cached46
 
 	// The lanes before the first that is aligned.
-	MOVQ        CX, R10
-	NEGQ        R10
-	ANDQ        $0x3f, R10
-	SHRQ        $0x01, R10
-	JZ          aligned47
+	MOVQ        CX, R11
+	NEGQ        R11
+	ANDQ        $0x3f, R11
+	SHRQ        $0x01, R11
+	JZ          aligned48
 	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
+	BZHIQ       R11, R12, R12
 	KMOVQ       R12, K1
-	VMOVDQU16.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
-	VPSUBW      Z2, Z3, Z3
-	VMOVDQU16   Z3, K1, (CX)
-	ADDQ        R10, R9
-	SUBQ        R10, R8
+	VMOVDQU16.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z6
+	VPROLVQ     Z4, Z6, Z6
+	VPXORQ      Z2, Z6, Z6
+	VPSUBW      Z2, Z6, Z6
+	VMOVDQU16   Z6, K1, (CX)
+	ADDQ        R11, R10
+	SUBQ        R11, R8
 
-aligned47:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached48
+aligned48:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached49
 	CMPQ  R8, $0x00000080
-	JB    whole50
-	TESTQ R11, R11
-	JNZ   signed49
+	JB    whole51
+	TESTQ R9, R9
+	JNZ   signed50
 	SUBQ  $0x00000080, R8
-	JB    streamDone52
+	JB    streamDone53
 
 	// 4 vectors a turn, stored past the cache.
-stream51:
-	VMOVDQU64 (AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*2)
-	VMOVDQU64 64(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*2)
-	VMOVDQU64 128(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*2)
-	VMOVDQU64 192(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*2)
-	ADDQ      $0x00000080, R9
-	SUBQ      $0x00000080, R8
-	JAE       stream51
+stream52:
+	VPANDQ   (AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*2)
+	VPANDQ   64(AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*2)
+	VPANDQ   128(AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*2)
+	VPANDQ   192(AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*2)
+	ADDQ     $0x00000080, R10
+	SUBQ     $0x00000080, R8
+	JAE      stream52
 
-streamDone52:
+streamDone53:
 	ADDQ $0x00000080, R8
-	JMP  whole50
+	JMP  whole51
 
-signed49:
+signed50:
 	SUBQ $0x00000080, R8
-	JB   streamDone54
+	JB   streamDone55
 
 	// 4 vectors a turn, stored past the cache.
-stream53:
-	VMOVDQU64  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*2)
-	VMOVDQU64  64(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*2)
-	VMOVDQU64  128(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*2)
-	VMOVDQU64  192(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*2)
-	ADDQ       $0x00000080, R9
-	SUBQ       $0x00000080, R8
-	JAE        stream53
+stream54:
+	VPANDQ   (AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBW   Z2, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*2)
+	VPANDQ   64(AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBW   Z2, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*2)
+	VPANDQ   128(AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBW   Z2, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*2)
+	VPANDQ   192(AX)(R10*2), Z0, Z6
+	VPROLVQ  Z4, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBW   Z2, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*2)
+	ADDQ     $0x00000080, R10
+	SUBQ     $0x00000080, R8
+	JAE      stream54
 
-streamDone54:
+streamDone55:
 	ADDQ $0x00000080, R8
 
-whole50:
+whole51:
 	SFENCE
 
-cached48:
-cached45:
+cached49:
+cached46:
 	CMPQ  R8, $0x00000080
-	JB    whole56
-	TESTQ R11, R11
-	JNZ   signed55
+	JB    whole57
+	TESTQ R9, R9
+	JNZ   signed56
 	SUBQ  $0x00000080, R8
-	JB    vectorsDone58
+	JB    vectorsDone59
 
 	// 4 vectors a turn.
-vectors57:
-	VMOVDQU64 (AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*2)
-	VMOVDQU64 64(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*2)
-	VMOVDQU64 128(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*2)
-	VMOVDQU64 192(AX)(R9*2), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*2)
-	ADDQ      $0x00000080, R9
+vectors58:
+	VPANDQ    (AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*2)
+	VPANDQ    64(AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*2)
+	VPANDQ    128(AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*2)
+	VPANDQ    192(AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*2)
+	ADDQ      $0x00000080, R10
 	SUBQ      $0x00000080, R8
-	JAE       vectors57
+	JAE       vectors58
 
-vectorsDone58:
+vectorsDone59:
 	ADDQ $0x00000080, R8
-	JMP  whole56
+	JMP  whole57
 
-signed55:
+signed56:
 	SUBQ $0x00000080, R8
-	JB   vectorsDone60
+	JB   vectorsDone61
 
 	// 4 vectors a turn.
-vectors59:
-	VMOVDQU64  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*2)
-	VMOVDQU64  64(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*2)
-	VMOVDQU64  128(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*2)
-	VMOVDQU64  192(AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*2)
-	ADDQ       $0x00000080, R9
-	SUBQ       $0x00000080, R8
-	JAE        vectors59
+vectors60:
+	VPANDQ    (AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*2)
+	VPANDQ    64(AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*2)
+	VPANDQ    128(AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*2)
+	VPANDQ    192(AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*2)
+	ADDQ      $0x00000080, R10
+	SUBQ      $0x00000080, R8
+	JAE       vectors60
 
-vectorsDone60:
+vectorsDone61:
 	ADDQ $0x00000080, R8
 
-whole56:
+whole57:
 	SUBQ $0x20, R8
-	JB   vectorDone62
+	JB   vectorDone63
 
 	// One vector a turn.
-vector61:
-	VMOVDQU64  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*2)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vector61
+vector62:
+	VPANDQ    (AX)(R10*2), Z0, Z6
+	VPROLVQ   Z4, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBW    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*2)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       vector62
 
-vectorDone62:
+vectorDone63:
 	ADDQ  $0x20, R8
 	TESTQ R8, R8
-	JZ    end46
+	JZ    end47
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU16.Z (AX)(R9*2), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX)(R10*2), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z4, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBW      Z2, Z0, Z0
-	VMOVDQU16   Z0, K1, (CX)(R9*2)
+	VMOVDQU16   Z0, K1, (CX)(R10*2)
 
-end46:
-	JMP unpacked2
+end47:
+	JMP unpacked3
 
-less43:
+less44:
 	LEAQ         (R8)(DX*1), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTW R10, Z1
-	VPBROADCASTW R11, Z2
+	VPBROADCASTW 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z5, Z5, Z5
+	VPSUBQ       Z2, Z5, Z5
+	VPBROADCASTW R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x20
-	JA           long63
+	JA           long64
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU16.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU16.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z5, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBW      Z2, Z0, Z0
 	VPMOVWB     Z0, Y0
 	VMOVDQU8    Y0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long63:
-	XORL      R9, R9
+long64:
+	XORL      R10, R10
 	CMPQ      R8, $0x00000080
-	JB        whole67
-	TESTQ     R11, R11
-	JNZ       signed66
-	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+	JB        whole68
+	TESTQ     R9, R9
+	JNZ       signed67
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x00000080, R8
-	JB        packsDone69
+	JB        packsDone70
 
 	// 4 vectors a turn, packed to 2.
-packs68:
-	VMOVDQU64 (AX)(R9*2), Z4
-	VPROLVQ   Z0, Z4, Z4
-	VPANDQ    Z1, Z4, Z4
-	VMOVDQU64 64(AX)(R9*2), Z5
-	VPROLVQ   Z0, Z5, Z5
-	VPANDQ    Z1, Z5, Z5
-	VPACKUSWB Z5, Z4, Z4
-	VPERMD    Z4, Z3, Z4
-	VMOVDQU64 Z4, (CX)(R9*1)
-	VMOVDQU64 128(AX)(R9*2), Z4
-	VPROLVQ   Z0, Z4, Z4
-	VPANDQ    Z1, Z4, Z4
-	VMOVDQU64 192(AX)(R9*2), Z5
-	VPROLVQ   Z0, Z5, Z5
-	VPANDQ    Z1, Z5, Z5
-	VPACKUSWB Z5, Z4, Z4
-	VPERMD    Z4, Z3, Z4
-	VMOVDQU64 Z4, 64(CX)(R9*1)
-	ADDQ      $0x00000080, R9
+packs69:
+	VPANDQ    (AX)(R10*2), Z0, Z7
+	VPROLVQ   Z5, Z7, Z7
+	VPANDQ    64(AX)(R10*2), Z0, Z8
+	VPROLVQ   Z5, Z8, Z8
+	VPACKUSWB Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, (CX)(R10*1)
+	VPANDQ    128(AX)(R10*2), Z0, Z7
+	VPROLVQ   Z5, Z7, Z7
+	VPANDQ    192(AX)(R10*2), Z0, Z8
+	VPROLVQ   Z5, Z8, Z8
+	VPACKUSWB Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, 64(CX)(R10*1)
+	ADDQ      $0x00000080, R10
 	SUBQ      $0x00000080, R8
-	JAE       packs68
+	JAE       packs69
 
-packsDone69:
+packsDone70:
 	ADDQ $0x00000080, R8
-	JMP  whole67
+	JMP  whole68
 
-signed66:
-	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+signed67:
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x00000080, R8
-	JB        packsDone71
+	JB        packsDone72
 
 	// 4 vectors a turn, packed to 2.
-packs70:
-	VMOVDQU64  (AX)(R9*2), Z4
-	VPROLVQ    Z0, Z4, Z4
-	VPTERNLOGQ $0x6a, Z2, Z1, Z4
-	VPSUBW     Z2, Z4, Z4
-	VMOVDQU64  64(AX)(R9*2), Z5
-	VPROLVQ    Z0, Z5, Z5
-	VPTERNLOGQ $0x6a, Z2, Z1, Z5
-	VPSUBW     Z2, Z5, Z5
-	VPACKSSWB  Z5, Z4, Z4
-	VPERMD     Z4, Z3, Z4
-	VMOVDQU64  Z4, (CX)(R9*1)
-	VMOVDQU64  128(AX)(R9*2), Z4
-	VPROLVQ    Z0, Z4, Z4
-	VPTERNLOGQ $0x6a, Z2, Z1, Z4
-	VPSUBW     Z2, Z4, Z4
-	VMOVDQU64  192(AX)(R9*2), Z5
-	VPROLVQ    Z0, Z5, Z5
-	VPTERNLOGQ $0x6a, Z2, Z1, Z5
-	VPSUBW     Z2, Z5, Z5
-	VPACKSSWB  Z5, Z4, Z4
-	VPERMD     Z4, Z3, Z4
-	VMOVDQU64  Z4, 64(CX)(R9*1)
-	ADDQ       $0x00000080, R9
-	SUBQ       $0x00000080, R8
-	JAE        packs70
+packs71:
+	VPANDQ    (AX)(R10*2), Z0, Z7
+	VPROLVQ   Z5, Z7, Z7
+	VPXORQ    Z2, Z7, Z7
+	VPSUBW    Z2, Z7, Z7
+	VPANDQ    64(AX)(R10*2), Z0, Z8
+	VPROLVQ   Z5, Z8, Z8
+	VPXORQ    Z2, Z8, Z8
+	VPSUBW    Z2, Z8, Z8
+	VPACKSSWB Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, (CX)(R10*1)
+	VPANDQ    128(AX)(R10*2), Z0, Z7
+	VPROLVQ   Z5, Z7, Z7
+	VPXORQ    Z2, Z7, Z7
+	VPSUBW    Z2, Z7, Z7
+	VPANDQ    192(AX)(R10*2), Z0, Z8
+	VPROLVQ   Z5, Z8, Z8
+	VPXORQ    Z2, Z8, Z8
+	VPSUBW    Z2, Z8, Z8
+	VPACKSSWB Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, 64(CX)(R10*1)
+	ADDQ      $0x00000080, R10
+	SUBQ      $0x00000080, R8
+	JAE       packs71
 
-packsDone71:
+packsDone72:
 	ADDQ $0x00000080, R8
 
-whole67:
+whole68:
 	SUBQ $0x20, R8
-	JB   vectorDone73
+	JB   vectorDone74
 
 	// One vector a turn.
-vector72:
-	VMOVDQU64  (AX)(R9*2), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBW     Z2, Z3, Z3
-	VPMOVWB    Z3, Y3
-	VMOVDQU    Y3, (CX)(R9*1)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vector72
+vector73:
+	VPANDQ  (AX)(R10*2), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBW  Z2, Z6, Z6
+	VPMOVWB Z6, Y6
+	VMOVDQU Y6, (CX)(R10*1)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vector73
 
-vectorDone73:
+vectorDone74:
 	ADDQ  $0x20, R8
 	TESTQ R8, R8
-	JZ    end65
+	JZ    end66
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU16.Z (AX)(R9*2), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU16.Z (AX)(R10*2), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z5, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBW      Z2, Z0, Z0
 	VPMOVWB     Z0, Y0
-	VMOVDQU8    Y0, K1, (CX)(R9*1)
+	VMOVDQU8    Y0, K1, (CX)(R10*1)
 
-end65:
-unpacked2:
+end66:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -30443,721 +30333,729 @@ TEXT ·unpack32AVX512(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z1, Z1, Z1
+	VPSUBQ       Z2, Z1, Z1
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long5
+	JA           long6
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU32.Z (AX), K1, Y3
-	VPMOVZXDQ   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU32.Z (AX), K1, Y6
+	VPMOVZXDQ   Y6, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z1, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long5:
-	XORL R9, R9
+long6:
+	XORL R10, R10
 	CMPQ R8, $0x00000080
-	JB   cached6
+	JB   cached7
 
 	// The lanes before the first that is aligned.
-	MOVQ        CX, R10
-	NEGQ        R10
-	ANDQ        $0x3f, R10
-	SHRQ        $0x03, R10
-	JZ          aligned8
+	MOVQ        CX, R11
+	NEGQ        R11
+	ANDQ        $0x3f, R11
+	SHRQ        $0x03, R11
+	JZ          aligned9
 	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
+	BZHIQ       R11, R12, R12
 	KMOVQ       R12, K1
-	VMOVDQU32.Z (AX), K1, Y3
-	VPMOVZXDQ   Y3, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
-	VPSUBQ      Z2, Z3, Z3
-	VMOVDQU64   Z3, K1, (CX)
-	ADDQ        R10, R9
-	SUBQ        R10, R8
+	VMOVDQU32.Z (AX), K1, Y6
+	VPMOVZXDQ   Y6, Z6
+	VPANDQ      Z6, Z0, Z6
+	VPROLVQ     Z1, Z6, Z6
+	VPXORQ      Z2, Z6, Z6
+	VPSUBQ      Z2, Z6, Z6
+	VMOVDQU64   Z6, K1, (CX)
+	ADDQ        R11, R10
+	SUBQ        R11, R8
 
-aligned8:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached9
+aligned9:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached10
 	CMPQ  R8, $0x20
-	JB    whole11
-	TESTQ R11, R11
-	JNZ   signed10
+	JB    whole12
+	TESTQ R9, R9
+	JNZ   signed11
 	SUBQ  $0x20, R8
-	JB    streamDone13
+	JB    streamDone14
 
 	// 4 vectors a turn, stored past the cache.
-stream12:
-	VPMOVZXDQ (AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*8)
-	VPMOVZXDQ 32(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*8)
-	VPMOVZXDQ 64(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*8)
-	VPMOVZXDQ 96(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+stream13:
+	VPMOVZXDQ (AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*8)
+	VPMOVZXDQ 64(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*8)
+	VPMOVZXDQ 96(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       stream12
+	JAE       stream13
 
-streamDone13:
+streamDone14:
 	ADDQ $0x20, R8
-	JMP  whole11
+	JMP  whole12
 
-signed10:
+signed11:
 	SUBQ $0x20, R8
-	JB   streamDone15
+	JB   streamDone16
 
 	// 4 vectors a turn, stored past the cache.
-stream14:
-	VPMOVZXDQ  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*8)
-	VPMOVZXDQ  32(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*8)
-	VPMOVZXDQ  64(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*8)
-	VPMOVZXDQ  96(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        stream14
+stream15:
+	VPMOVZXDQ (AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, (CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 64(CX)(R10*8)
+	VPMOVZXDQ 64(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 128(CX)(R10*8)
+	VPMOVZXDQ 96(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVNTDQ  Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       stream15
 
-streamDone15:
+streamDone16:
 	ADDQ $0x20, R8
 
-whole11:
+whole12:
 	SFENCE
 
-cached9:
-cached6:
+cached10:
+cached7:
 	CMPQ  R8, $0x20
-	JB    whole17
-	TESTQ R11, R11
-	JNZ   signed16
+	JB    whole18
+	TESTQ R9, R9
+	JNZ   signed17
 	SUBQ  $0x20, R8
-	JB    vectorsDone19
+	JB    vectorsDone20
 
 	// 4 vectors a turn.
-vectors18:
-	VPMOVZXDQ (AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*8)
-	VPMOVZXDQ 32(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*8)
-	VPMOVZXDQ 64(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*8)
-	VPMOVZXDQ 96(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+vectors19:
+	VPMOVZXDQ (AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPMOVZXDQ 64(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPMOVZXDQ 96(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       vectors18
+	JAE       vectors19
 
-vectorsDone19:
+vectorsDone20:
 	ADDQ $0x20, R8
-	JMP  whole17
+	JMP  whole18
 
-signed16:
+signed17:
 	SUBQ $0x20, R8
-	JB   vectorsDone21
+	JB   vectorsDone22
 
 	// 4 vectors a turn.
-vectors20:
-	VPMOVZXDQ  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	VPMOVZXDQ  32(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*8)
-	VPMOVZXDQ  64(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*8)
-	VPMOVZXDQ  96(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors20
+vectors21:
+	VPMOVZXDQ (AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPMOVZXDQ 32(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPMOVZXDQ 64(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPMOVZXDQ 96(AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       vectors21
 
-vectorsDone21:
+vectorsDone22:
 	ADDQ $0x20, R8
 
-whole17:
+whole18:
 	SUBQ $0x08, R8
-	JB   vectorDone23
+	JB   vectorDone24
 
 	// One vector a turn.
-vector22:
-	VPMOVZXDQ  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector22
+vector23:
+	VPMOVZXDQ (AX)(R10*4), Z6
+	VPANDQ    Z6, Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R8
+	JAE       vector23
 
-vectorDone23:
+vectorDone24:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end7
+	JZ    end8
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU32.Z (AX)(R9*4), K1, Y3
-	VPMOVZXDQ   Y3, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX)(R10*4), K1, Y6
+	VPMOVZXDQ   Y6, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z1, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (CX)(R9*8)
+	VMOVDQU64   Z0, K1, (CX)(R10*8)
 
-end7:
-	JMP unpacked2
+end8:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTD R10, Z1
-	VPBROADCASTD R11, Z2
+	VPBROADCASTD 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z3, Z3, Z3
+	VPSUBQ       Z2, Z3, Z3
+	VPBROADCASTD R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JA           long24
+	JA           long25
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU32.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VMOVDQU32.Z (AX), K1, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z3, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VMOVDQU32   Z0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long24:
-	XORL R9, R9
+long25:
+	XORL R10, R10
 	CMPQ R8, $0x00000100
-	JB   cached25
+	JB   cached26
 
 	// The lanes before the first that is aligned.
-	MOVQ        CX, R10
-	NEGQ        R10
-	ANDQ        $0x3f, R10
-	SHRQ        $0x02, R10
-	JZ          aligned27
+	MOVQ        CX, R11
+	NEGQ        R11
+	ANDQ        $0x3f, R11
+	SHRQ        $0x02, R11
+	JZ          aligned28
 	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
+	BZHIQ       R11, R12, R12
 	KMOVQ       R12, K1
-	VMOVDQU32.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGD  $0x6a, Z2, Z1, Z3
-	VPSUBD      Z2, Z3, Z3
-	VMOVDQU32   Z3, K1, (CX)
-	ADDQ        R10, R9
-	SUBQ        R10, R8
+	VMOVDQU32.Z (AX), K1, Z6
+	VPANDD      Z6, Z0, Z6
+	VPROLVQ     Z3, Z6, Z6
+	VPXORD      Z2, Z6, Z6
+	VPSUBD      Z2, Z6, Z6
+	VMOVDQU32   Z6, K1, (CX)
+	ADDQ        R11, R10
+	SUBQ        R11, R8
 
-aligned27:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached28
+aligned28:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached29
 	CMPQ  R8, $0x40
-	JB    whole30
-	TESTQ R11, R11
-	JNZ   signed29
+	JB    whole31
+	TESTQ R9, R9
+	JNZ   signed30
 	SUBQ  $0x40, R8
-	JB    streamDone32
+	JB    streamDone33
 
 	// 4 vectors a turn, stored past the cache.
-stream31:
-	VMOVDQU64 (AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*4)
-	VMOVDQU64 64(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*4)
-	VMOVDQU64 128(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*4)
-	VMOVDQU64 192(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*4)
-	ADDQ      $0x40, R9
-	SUBQ      $0x40, R8
-	JAE       stream31
+stream32:
+	VPANDD   (AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*4)
+	VPANDD   64(AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*4)
+	VPANDD   128(AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*4)
+	VPANDD   192(AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*4)
+	ADDQ     $0x40, R10
+	SUBQ     $0x40, R8
+	JAE      stream32
 
-streamDone32:
+streamDone33:
 	ADDQ $0x40, R8
-	JMP  whole30
+	JMP  whole31
 
-signed29:
+signed30:
 	SUBQ $0x40, R8
-	JB   streamDone34
+	JB   streamDone35
 
 	// 4 vectors a turn, stored past the cache.
-stream33:
-	VMOVDQU64  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*4)
-	VMOVDQU64  64(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*4)
-	VMOVDQU64  128(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*4)
-	VMOVDQU64  192(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*4)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        stream33
+stream34:
+	VPANDD   (AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VPXORD   Z2, Z6, Z6
+	VPSUBD   Z2, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*4)
+	VPANDD   64(AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VPXORD   Z2, Z6, Z6
+	VPSUBD   Z2, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*4)
+	VPANDD   128(AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VPXORD   Z2, Z6, Z6
+	VPSUBD   Z2, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*4)
+	VPANDD   192(AX)(R10*4), Z0, Z6
+	VPROLVQ  Z3, Z6, Z6
+	VPXORD   Z2, Z6, Z6
+	VPSUBD   Z2, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*4)
+	ADDQ     $0x40, R10
+	SUBQ     $0x40, R8
+	JAE      stream34
 
-streamDone34:
+streamDone35:
 	ADDQ $0x40, R8
 
-whole30:
+whole31:
 	SFENCE
 
-cached28:
-cached25:
+cached29:
+cached26:
 	CMPQ  R8, $0x40
-	JB    whole36
-	TESTQ R11, R11
-	JNZ   signed35
+	JB    whole37
+	TESTQ R9, R9
+	JNZ   signed36
 	SUBQ  $0x40, R8
-	JB    vectorsDone38
+	JB    vectorsDone39
 
 	// 4 vectors a turn.
-vectors37:
-	VMOVDQU64 (AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*4)
-	VMOVDQU64 64(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*4)
-	VMOVDQU64 128(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*4)
-	VMOVDQU64 192(AX)(R9*4), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDD    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*4)
-	ADDQ      $0x40, R9
+vectors38:
+	VPANDD    (AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	VPANDD    64(AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*4)
+	VPANDD    128(AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*4)
+	VPANDD    192(AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       vectors37
+	JAE       vectors38
 
-vectorsDone38:
+vectorsDone39:
 	ADDQ $0x40, R8
-	JMP  whole36
+	JMP  whole37
 
-signed35:
+signed36:
 	SUBQ $0x40, R8
-	JB   vectorsDone40
+	JB   vectorsDone41
 
 	// 4 vectors a turn.
-vectors39:
-	VMOVDQU64  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*4)
-	VMOVDQU64  64(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*4)
-	VMOVDQU64  128(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*4)
-	VMOVDQU64  192(AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*4)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vectors39
+vectors40:
+	VPANDD    (AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	VPANDD    64(AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*4)
+	VPANDD    128(AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*4)
+	VPANDD    192(AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*4)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       vectors40
 
-vectorsDone40:
+vectorsDone41:
 	ADDQ $0x40, R8
 
-whole36:
+whole37:
 	SUBQ $0x10, R8
-	JB   vectorDone42
+	JB   vectorDone43
 
 	// One vector a turn.
-vector41:
-	VMOVDQU64  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*4)
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector41
+vector42:
+	VPANDD    (AX)(R10*4), Z0, Z6
+	VPROLVQ   Z3, Z6, Z6
+	VPXORD    Z2, Z6, Z6
+	VPSUBD    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*4)
+	ADDQ      $0x10, R10
+	SUBQ      $0x10, R8
+	JAE       vector42
 
-vectorDone42:
+vectorDone43:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
-	JZ    end26
+	JZ    end27
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU32.Z (AX)(R9*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX)(R10*4), K1, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z3, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
-	VMOVDQU32   Z0, K1, (CX)(R9*4)
+	VMOVDQU32   Z0, K1, (CX)(R10*4)
 
-end26:
-	JMP unpacked2
+end27:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less43
+	JB           less44
 	LEAQ         (R8)(DX*2), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTD R10, Z1
-	VPBROADCASTD R11, Z2
+	VPBROADCASTD 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z4, Z4, Z4
+	VPSUBQ       Z2, Z4, Z4
+	VPBROADCASTD R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JA           long44
+	JA           long45
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU32.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VMOVDQU32.Z (AX), K1, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z4, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDW     Z0, Y0
 	VMOVDQU16   Y0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long44:
-	XORL      R9, R9
+long45:
+	XORL      R10, R10
 	CMPQ      R8, $0x40
-	JB        whole48
-	TESTQ     R11, R11
-	JNZ       signed47
-	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+	JB        whole49
+	TESTQ     R9, R9
+	JNZ       signed48
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x40, R8
-	JB        packsDone50
+	JB        packsDone51
 
 	// 4 vectors a turn, packed to 2.
-packs49:
-	VMOVDQU64 (AX)(R9*4), Z4
-	VPROLVQ   Z0, Z4, Z4
-	VPANDD    Z1, Z4, Z4
-	VMOVDQU64 64(AX)(R9*4), Z5
-	VPROLVQ   Z0, Z5, Z5
-	VPANDD    Z1, Z5, Z5
-	VPACKUSDW Z5, Z4, Z4
-	VPERMD    Z4, Z3, Z4
-	VMOVDQU64 Z4, (CX)(R9*2)
-	VMOVDQU64 128(AX)(R9*4), Z4
-	VPROLVQ   Z0, Z4, Z4
-	VPANDD    Z1, Z4, Z4
-	VMOVDQU64 192(AX)(R9*4), Z5
-	VPROLVQ   Z0, Z5, Z5
-	VPANDD    Z1, Z5, Z5
-	VPACKUSDW Z5, Z4, Z4
-	VPERMD    Z4, Z3, Z4
-	VMOVDQU64 Z4, 64(CX)(R9*2)
-	ADDQ      $0x40, R9
+packs50:
+	VPANDD    (AX)(R10*4), Z0, Z7
+	VPROLVQ   Z4, Z7, Z7
+	VPANDD    64(AX)(R10*4), Z0, Z8
+	VPROLVQ   Z4, Z8, Z8
+	VPACKUSDW Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, (CX)(R10*2)
+	VPANDD    128(AX)(R10*4), Z0, Z7
+	VPROLVQ   Z4, Z7, Z7
+	VPANDD    192(AX)(R10*4), Z0, Z8
+	VPROLVQ   Z4, Z8, Z8
+	VPACKUSDW Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, 64(CX)(R10*2)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       packs49
+	JAE       packs50
 
-packsDone50:
+packsDone51:
 	ADDQ $0x40, R8
-	JMP  whole48
+	JMP  whole49
 
-signed47:
-	VMOVDQU64 inOrder64Of2<>+0(SB), Z3
+signed48:
+	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x40, R8
-	JB        packsDone52
+	JB        packsDone53
 
 	// 4 vectors a turn, packed to 2.
-packs51:
-	VMOVDQU64  (AX)(R9*4), Z4
-	VPROLVQ    Z0, Z4, Z4
-	VPTERNLOGD $0x6a, Z2, Z1, Z4
-	VPSUBD     Z2, Z4, Z4
-	VMOVDQU64  64(AX)(R9*4), Z5
-	VPROLVQ    Z0, Z5, Z5
-	VPTERNLOGD $0x6a, Z2, Z1, Z5
-	VPSUBD     Z2, Z5, Z5
-	VPACKSSDW  Z5, Z4, Z4
-	VPERMD     Z4, Z3, Z4
-	VMOVDQU64  Z4, (CX)(R9*2)
-	VMOVDQU64  128(AX)(R9*4), Z4
-	VPROLVQ    Z0, Z4, Z4
-	VPTERNLOGD $0x6a, Z2, Z1, Z4
-	VPSUBD     Z2, Z4, Z4
-	VMOVDQU64  192(AX)(R9*4), Z5
-	VPROLVQ    Z0, Z5, Z5
-	VPTERNLOGD $0x6a, Z2, Z1, Z5
-	VPSUBD     Z2, Z5, Z5
-	VPACKSSDW  Z5, Z4, Z4
-	VPERMD     Z4, Z3, Z4
-	VMOVDQU64  Z4, 64(CX)(R9*2)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        packs51
+packs52:
+	VPANDD    (AX)(R10*4), Z0, Z7
+	VPROLVQ   Z4, Z7, Z7
+	VPXORD    Z2, Z7, Z7
+	VPSUBD    Z2, Z7, Z7
+	VPANDD    64(AX)(R10*4), Z0, Z8
+	VPROLVQ   Z4, Z8, Z8
+	VPXORD    Z2, Z8, Z8
+	VPSUBD    Z2, Z8, Z8
+	VPACKSSDW Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, (CX)(R10*2)
+	VPANDD    128(AX)(R10*4), Z0, Z7
+	VPROLVQ   Z4, Z7, Z7
+	VPXORD    Z2, Z7, Z7
+	VPSUBD    Z2, Z7, Z7
+	VPANDD    192(AX)(R10*4), Z0, Z8
+	VPROLVQ   Z4, Z8, Z8
+	VPXORD    Z2, Z8, Z8
+	VPSUBD    Z2, Z8, Z8
+	VPACKSSDW Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, 64(CX)(R10*2)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       packs52
 
-packsDone52:
+packsDone53:
 	ADDQ $0x40, R8
 
-whole48:
+whole49:
 	SUBQ $0x10, R8
-	JB   vectorDone54
+	JB   vectorDone55
 
 	// One vector a turn.
-vector53:
-	VMOVDQU64  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDW    Z3, Y3
-	VMOVDQU    Y3, (CX)(R9*2)
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector53
+vector54:
+	VPANDD  (AX)(R10*4), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPXORD  Z2, Z6, Z6
+	VPSUBD  Z2, Z6, Z6
+	VPMOVDW Z6, Y6
+	VMOVDQU Y6, (CX)(R10*2)
+	ADDQ    $0x10, R10
+	SUBQ    $0x10, R8
+	JAE     vector54
 
-vectorDone54:
+vectorDone55:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
-	JZ    end46
+	JZ    end47
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU32.Z (AX)(R9*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX)(R10*4), K1, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z4, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDW     Z0, Y0
-	VMOVDQU16   Y0, K1, (CX)(R9*2)
+	VMOVDQU16   Y0, K1, (CX)(R10*2)
 
-end46:
-	JMP unpacked2
+end47:
+	JMP unpacked3
 
-less43:
+less44:
 	LEAQ         (R8)(DX*1), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTD R10, Z1
-	VPBROADCASTD R11, Z2
+	VPBROADCASTD 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z5, Z5, Z5
+	VPSUBQ       Z2, Z5, Z5
+	VPBROADCASTD R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x10
-	JA           long55
+	JA           long56
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU32.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	VMOVDQU32.Z (AX), K1, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z5, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDB     Z0, X0
 	VMOVDQU8    X0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long55:
-	XORL      R9, R9
+long56:
+	XORL      R10, R10
 	CMPQ      R8, $0x40
-	JB        whole59
-	TESTQ     R11, R11
-	JNZ       signed58
-	VMOVDQU64 inOrder64Of4<>+0(SB), Z3
+	JB        whole60
+	TESTQ     R9, R9
+	JNZ       signed59
+	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
 	SUBQ      $0x40, R8
-	JB        packsDone61
+	JB        packsDone62
 
 	// 4 vectors a turn, packed to 1.
-packs60:
-	VMOVDQU64 (AX)(R9*4), Z4
-	VPROLVQ   Z0, Z4, Z4
-	VPANDD    Z1, Z4, Z4
-	VMOVDQU64 64(AX)(R9*4), Z5
-	VPROLVQ   Z0, Z5, Z5
-	VPANDD    Z1, Z5, Z5
-	VMOVDQU64 128(AX)(R9*4), Z6
-	VPROLVQ   Z0, Z6, Z6
-	VPANDD    Z1, Z6, Z6
-	VMOVDQU64 192(AX)(R9*4), Z7
-	VPROLVQ   Z0, Z7, Z7
-	VPANDD    Z1, Z7, Z7
-	VPACKUSDW Z5, Z4, Z4
-	VPACKUSDW Z7, Z6, Z5
-	VPACKUSWB Z5, Z4, Z4
-	VPERMD    Z4, Z3, Z4
-	VMOVDQU64 Z4, (CX)(R9*1)
-	ADDQ      $0x40, R9
+packs61:
+	VPANDD    (AX)(R10*4), Z0, Z7
+	VPROLVQ   Z5, Z7, Z7
+	VPANDD    64(AX)(R10*4), Z0, Z8
+	VPROLVQ   Z5, Z8, Z8
+	VPANDD    128(AX)(R10*4), Z0, Z9
+	VPROLVQ   Z5, Z9, Z9
+	VPANDD    192(AX)(R10*4), Z0, Z10
+	VPROLVQ   Z5, Z10, Z10
+	VPACKUSDW Z8, Z7, Z7
+	VPACKUSDW Z10, Z9, Z8
+	VPACKUSWB Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, (CX)(R10*1)
+	ADDQ      $0x40, R10
 	SUBQ      $0x40, R8
-	JAE       packs60
+	JAE       packs61
 
-packsDone61:
+packsDone62:
 	ADDQ $0x40, R8
-	JMP  whole59
+	JMP  whole60
 
-signed58:
-	VMOVDQU64 inOrder64Of4<>+0(SB), Z3
+signed59:
+	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
 	SUBQ      $0x40, R8
-	JB        packsDone63
+	JB        packsDone64
 
 	// 4 vectors a turn, packed to 1.
-packs62:
-	VMOVDQU64  (AX)(R9*4), Z4
-	VPROLVQ    Z0, Z4, Z4
-	VPTERNLOGD $0x6a, Z2, Z1, Z4
-	VPSUBD     Z2, Z4, Z4
-	VMOVDQU64  64(AX)(R9*4), Z5
-	VPROLVQ    Z0, Z5, Z5
-	VPTERNLOGD $0x6a, Z2, Z1, Z5
-	VPSUBD     Z2, Z5, Z5
-	VMOVDQU64  128(AX)(R9*4), Z6
-	VPROLVQ    Z0, Z6, Z6
-	VPTERNLOGD $0x6a, Z2, Z1, Z6
-	VPSUBD     Z2, Z6, Z6
-	VMOVDQU64  192(AX)(R9*4), Z7
-	VPROLVQ    Z0, Z7, Z7
-	VPTERNLOGD $0x6a, Z2, Z1, Z7
-	VPSUBD     Z2, Z7, Z7
-	VPACKSSDW  Z5, Z4, Z4
-	VPACKSSDW  Z7, Z6, Z5
-	VPACKSSWB  Z5, Z4, Z4
-	VPERMD     Z4, Z3, Z4
-	VMOVDQU64  Z4, (CX)(R9*1)
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        packs62
+packs63:
+	VPANDD    (AX)(R10*4), Z0, Z7
+	VPROLVQ   Z5, Z7, Z7
+	VPXORD    Z2, Z7, Z7
+	VPSUBD    Z2, Z7, Z7
+	VPANDD    64(AX)(R10*4), Z0, Z8
+	VPROLVQ   Z5, Z8, Z8
+	VPXORD    Z2, Z8, Z8
+	VPSUBD    Z2, Z8, Z8
+	VPANDD    128(AX)(R10*4), Z0, Z9
+	VPROLVQ   Z5, Z9, Z9
+	VPXORD    Z2, Z9, Z9
+	VPSUBD    Z2, Z9, Z9
+	VPANDD    192(AX)(R10*4), Z0, Z10
+	VPROLVQ   Z5, Z10, Z10
+	VPXORD    Z2, Z10, Z10
+	VPSUBD    Z2, Z10, Z10
+	VPACKSSDW Z8, Z7, Z7
+	VPACKSSDW Z10, Z9, Z8
+	VPACKSSWB Z8, Z7, Z7
+	VPERMD    Z7, Z6, Z7
+	VMOVDQU64 Z7, (CX)(R10*1)
+	ADDQ      $0x40, R10
+	SUBQ      $0x40, R8
+	JAE       packs63
 
-packsDone63:
+packsDone64:
 	ADDQ $0x40, R8
 
-whole59:
+whole60:
 	SUBQ $0x10, R8
-	JB   vectorDone65
+	JB   vectorDone66
 
 	// One vector a turn.
-vector64:
-	VMOVDQU64  (AX)(R9*4), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGD $0x6a, Z2, Z1, Z3
-	VPSUBD     Z2, Z3, Z3
-	VPMOVDB    Z3, X3
-	VMOVDQU    X3, (CX)(R9*1)
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector64
+vector65:
+	VPANDD  (AX)(R10*4), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORD  Z2, Z6, Z6
+	VPSUBD  Z2, Z6, Z6
+	VPMOVDB Z6, X6
+	VMOVDQU X6, (CX)(R10*1)
+	ADDQ    $0x10, R10
+	SUBQ    $0x10, R8
+	JAE     vector65
 
-vectorDone65:
+vectorDone66:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
-	JZ    end57
+	JZ    end58
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU32.Z (AX)(R9*4), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGD  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU32.Z (AX)(R10*4), K1, Z6
+	VPANDD      Z6, Z0, Z0
+	VPROLVQ     Z5, Z0, Z0
+	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDB     Z0, X0
-	VMOVDQU8    X0, K1, (CX)(R9*1)
+	VMOVDQU8    X0, K1, (CX)(R10*1)
 
-end57:
-unpacked2:
+end58:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1
@@ -31183,640 +31081,634 @@ TEXT ·unpack64AVX512(SB), NOSPLIT, $0-41
 	// One field a turn, by its kind.
 field1:
 	MOVQ    (SI), R8
-	MOVBQSX 24(SI), R9
-	MOVQ    16(SI), R10
+	MOVBLZX 28(SI), R9
+	TESTQ   R9, R9
+	JZ      unsigned2
 
-	// The highest bit of the field, if it has a sign.
-	MOVQ    R10, R11
-	SHRQ    $0x01, R11
-	NOTQ    R11
-	ANDQ    R10, R11
-	MOVBLZX 28(SI), CX
-	NEGQ    CX
-	ANDQ    CX, R11
+	// The highest bit of the field, which moves with the words.
+	MOVQ 16(SI), CX
+	MOVQ CX, R9
+	SHRQ $0x01, R9
+	NOTQ R9
+	ANDQ CX, R9
+	MOVQ 24(SI), CX
+	RORQ CL, R9
 
-	// Mask and sign move with the words.
-	MOVQ         R9, CX
-	RORQ         CL, R10
-	RORQ         CL, R11
-	NEGQ         R9
+unsigned2:
 	MOVBLZX      27(SI), CX
 	CMPQ         CX, $0x02
-	JB           less3
-	CMPQ         CX, $0x03
 	JB           less4
+	CMPQ         CX, $0x03
+	JB           less5
 	LEAQ         (R8)(DX*8), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z1, Z1, Z1
+	VPSUBQ       Z2, Z1, Z1
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long5
+	JA           long6
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU64.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU64.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z1, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VMOVDQU64   Z0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long5:
-	XORL R9, R9
+long6:
+	XORL R10, R10
 	CMPQ R8, $0x00000080
-	JB   cached6
+	JB   cached7
 
 	// The lanes before the first that is aligned.
-	MOVQ        CX, R10
-	NEGQ        R10
-	ANDQ        $0x3f, R10
-	SHRQ        $0x03, R10
-	JZ          aligned8
+	MOVQ        CX, R11
+	NEGQ        R11
+	ANDQ        $0x3f, R11
+	SHRQ        $0x03, R11
+	JZ          aligned9
 	MOVQ        $-1, R12
-	BZHIQ       R10, R12, R12
+	BZHIQ       R11, R12, R12
 	KMOVQ       R12, K1
-	VMOVDQU64.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z3
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z3
-	VPSUBQ      Z2, Z3, Z3
-	VMOVDQU64   Z3, K1, (CX)
-	ADDQ        R10, R9
-	SUBQ        R10, R8
+	VMOVDQU64.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z6
+	VPROLVQ     Z1, Z6, Z6
+	VPXORQ      Z2, Z6, Z6
+	VPSUBQ      Z2, Z6, Z6
+	VMOVDQU64   Z6, K1, (CX)
+	ADDQ        R11, R10
+	SUBQ        R11, R8
 
-aligned8:
-	MOVB  stream+40(FP), R10
-	TESTB R10, R10
-	JZ    cached9
+aligned9:
+	MOVB  stream+40(FP), R11
+	TESTB R11, R11
+	JZ    cached10
 	CMPQ  R8, $0x20
-	JB    whole11
-	TESTQ R11, R11
-	JNZ   signed10
+	JB    whole12
+	TESTQ R9, R9
+	JNZ   signed11
 	SUBQ  $0x20, R8
-	JB    streamDone13
+	JB    streamDone14
 
 	// 4 vectors a turn, stored past the cache.
-stream12:
-	VMOVDQU64 (AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, (CX)(R9*8)
-	VMOVDQU64 64(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 64(CX)(R9*8)
-	VMOVDQU64 128(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 128(CX)(R9*8)
-	VMOVDQU64 192(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVNTDQ  Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
-	SUBQ      $0x20, R8
-	JAE       stream12
+stream13:
+	VPANDQ   (AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*8)
+	VPANDQ   64(AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*8)
+	VPANDQ   128(AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*8)
+	VPANDQ   192(AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*8)
+	ADDQ     $0x20, R10
+	SUBQ     $0x20, R8
+	JAE      stream13
 
-streamDone13:
+streamDone14:
 	ADDQ $0x20, R8
-	JMP  whole11
+	JMP  whole12
 
-signed10:
+signed11:
 	SUBQ $0x20, R8
-	JB   streamDone15
+	JB   streamDone16
 
 	// 4 vectors a turn, stored past the cache.
-stream14:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, (CX)(R9*8)
-	VMOVDQU64  64(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 64(CX)(R9*8)
-	VMOVDQU64  128(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 128(CX)(R9*8)
-	VMOVDQU64  192(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVNTDQ   Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        stream14
+stream15:
+	VPANDQ   (AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBQ   Z2, Z6, Z6
+	VMOVNTDQ Z6, (CX)(R10*8)
+	VPANDQ   64(AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBQ   Z2, Z6, Z6
+	VMOVNTDQ Z6, 64(CX)(R10*8)
+	VPANDQ   128(AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBQ   Z2, Z6, Z6
+	VMOVNTDQ Z6, 128(CX)(R10*8)
+	VPANDQ   192(AX)(R10*8), Z0, Z6
+	VPROLVQ  Z1, Z6, Z6
+	VPXORQ   Z2, Z6, Z6
+	VPSUBQ   Z2, Z6, Z6
+	VMOVNTDQ Z6, 192(CX)(R10*8)
+	ADDQ     $0x20, R10
+	SUBQ     $0x20, R8
+	JAE      stream15
 
-streamDone15:
+streamDone16:
 	ADDQ $0x20, R8
 
-whole11:
+whole12:
 	SFENCE
 
-cached9:
-cached6:
+cached10:
+cached7:
 	CMPQ  R8, $0x20
-	JB    whole17
-	TESTQ R11, R11
-	JNZ   signed16
+	JB    whole18
+	TESTQ R9, R9
+	JNZ   signed17
 	SUBQ  $0x20, R8
-	JB    vectorsDone19
+	JB    vectorsDone20
 
 	// 4 vectors a turn.
-vectors18:
-	VMOVDQU64 (AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, (CX)(R9*8)
-	VMOVDQU64 64(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 64(CX)(R9*8)
-	VMOVDQU64 128(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 128(CX)(R9*8)
-	VMOVDQU64 192(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VMOVDQU64 Z3, 192(CX)(R9*8)
-	ADDQ      $0x20, R9
+vectors19:
+	VPANDQ    (AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPANDQ    64(AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPANDQ    128(AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPANDQ    192(AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
 	SUBQ      $0x20, R8
-	JAE       vectors18
+	JAE       vectors19
 
-vectorsDone19:
+vectorsDone20:
 	ADDQ $0x20, R8
-	JMP  whole17
+	JMP  whole18
 
-signed16:
+signed17:
 	SUBQ $0x20, R8
-	JB   vectorsDone21
+	JB   vectorsDone22
 
 	// 4 vectors a turn.
-vectors20:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	VMOVDQU64  64(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 64(CX)(R9*8)
-	VMOVDQU64  128(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 128(CX)(R9*8)
-	VMOVDQU64  192(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, 192(CX)(R9*8)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors20
+vectors21:
+	VPANDQ    (AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	VPANDQ    64(AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 64(CX)(R10*8)
+	VPANDQ    128(AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 128(CX)(R10*8)
+	VPANDQ    192(AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, 192(CX)(R10*8)
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R8
+	JAE       vectors21
 
-vectorsDone21:
+vectorsDone22:
 	ADDQ $0x20, R8
 
-whole17:
+whole18:
 	SUBQ $0x08, R8
-	JB   vectorDone23
+	JB   vectorDone24
 
 	// One vector a turn.
-vector22:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VMOVDQU64  Z3, (CX)(R9*8)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector22
+vector23:
+	VPANDQ    (AX)(R10*8), Z0, Z6
+	VPROLVQ   Z1, Z6, Z6
+	VPXORQ    Z2, Z6, Z6
+	VPSUBQ    Z2, Z6, Z6
+	VMOVDQU64 Z6, (CX)(R10*8)
+	ADDQ      $0x08, R10
+	SUBQ      $0x08, R8
+	JAE       vector23
 
-vectorDone23:
+vectorDone24:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end7
+	JZ    end8
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU64.Z (AX)(R9*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX)(R10*8), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z1, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
-	VMOVDQU64   Z0, K1, (CX)(R9*8)
+	VMOVDQU64   Z0, K1, (CX)(R10*8)
 
-end7:
-	JMP unpacked2
+end8:
+	JMP unpacked3
 
-less4:
+less5:
 	LEAQ         (R8)(DX*4), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z3, Z3, Z3
+	VPSUBQ       Z2, Z3, Z3
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long24
+	JA           long25
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU64.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU64.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z3, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VPMOVQD     Z0, Y0
 	VMOVDQU32   Y0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long24:
-	XORL  R9, R9
+long25:
+	XORL  R10, R10
 	CMPQ  R8, $0x20
-	JB    whole28
-	TESTQ R11, R11
-	JNZ   signed27
+	JB    whole29
+	TESTQ R9, R9
+	JNZ   signed28
 	SUBQ  $0x20, R8
-	JB    vectorsDone30
+	JB    vectorsDone31
 
 	// 4 vectors a turn.
-vectors29:
-	VMOVDQU64 (AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQD   Z3, Y3
-	VMOVDQU   Y3, (CX)(R9*4)
-	VMOVDQU64 64(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQD   Z3, Y3
-	VMOVDQU   Y3, 32(CX)(R9*4)
-	VMOVDQU64 128(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQD   Z3, Y3
-	VMOVDQU   Y3, 64(CX)(R9*4)
-	VMOVDQU64 192(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQD   Z3, Y3
-	VMOVDQU   Y3, 96(CX)(R9*4)
-	ADDQ      $0x20, R9
-	SUBQ      $0x20, R8
-	JAE       vectors29
+vectors30:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, (CX)(R10*4)
+	VPANDQ  64(AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, 32(CX)(R10*4)
+	VPANDQ  128(AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, 64(CX)(R10*4)
+	VPANDQ  192(AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, 96(CX)(R10*4)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vectors30
 
-vectorsDone30:
+vectorsDone31:
 	ADDQ $0x20, R8
-	JMP  whole28
+	JMP  whole29
 
-signed27:
+signed28:
 	SUBQ $0x20, R8
-	JB   vectorsDone32
+	JB   vectorsDone33
 
 	// 4 vectors a turn.
-vectors31:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, (CX)(R9*4)
-	VMOVDQU64  64(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, 32(CX)(R9*4)
-	VMOVDQU64  128(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, 64(CX)(R9*4)
-	VMOVDQU64  192(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, 96(CX)(R9*4)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors31
+vectors32:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, (CX)(R10*4)
+	VPANDQ  64(AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, 32(CX)(R10*4)
+	VPANDQ  128(AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, 64(CX)(R10*4)
+	VPANDQ  192(AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, 96(CX)(R10*4)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vectors32
 
-vectorsDone32:
+vectorsDone33:
 	ADDQ $0x20, R8
 
-whole28:
+whole29:
 	SUBQ $0x08, R8
-	JB   vectorDone34
+	JB   vectorDone35
 
 	// One vector a turn.
-vector33:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQD    Z3, Y3
-	VMOVDQU    Y3, (CX)(R9*4)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector33
+vector34:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z3, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQD Z6, Y6
+	VMOVDQU Y6, (CX)(R10*4)
+	ADDQ    $0x08, R10
+	SUBQ    $0x08, R8
+	JAE     vector34
 
-vectorDone34:
+vectorDone35:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end26
+	JZ    end27
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU64.Z (AX)(R9*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX)(R10*8), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z3, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VPMOVQD     Z0, Y0
-	VMOVDQU32   Y0, K1, (CX)(R9*4)
+	VMOVDQU32   Y0, K1, (CX)(R10*4)
 
-end26:
-	JMP unpacked2
+end27:
+	JMP unpacked3
 
-less3:
+less4:
 	CMPQ         CX, $0x01
-	JB           less35
+	JB           less36
 	LEAQ         (R8)(DX*2), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z4, Z4, Z4
+	VPSUBQ       Z2, Z4, Z4
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long36
+	JA           long37
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU64.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU64.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z4, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VPMOVQW     Z0, X0
 	VMOVDQU16   X0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long36:
-	XORL  R9, R9
+long37:
+	XORL  R10, R10
 	CMPQ  R8, $0x20
-	JB    whole40
-	TESTQ R11, R11
-	JNZ   signed39
+	JB    whole41
+	TESTQ R9, R9
+	JNZ   signed40
 	SUBQ  $0x20, R8
-	JB    vectorsDone42
+	JB    vectorsDone43
 
 	// 4 vectors a turn.
-vectors41:
-	VMOVDQU64 (AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQW   Z3, X3
-	VMOVDQU   X3, (CX)(R9*2)
-	VMOVDQU64 64(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQW   Z3, X3
-	VMOVDQU   X3, 16(CX)(R9*2)
-	VMOVDQU64 128(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQW   Z3, X3
-	VMOVDQU   X3, 32(CX)(R9*2)
-	VMOVDQU64 192(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQW   Z3, X3
-	VMOVDQU   X3, 48(CX)(R9*2)
-	ADDQ      $0x20, R9
-	SUBQ      $0x20, R8
-	JAE       vectors41
+vectors42:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, (CX)(R10*2)
+	VPANDQ  64(AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, 16(CX)(R10*2)
+	VPANDQ  128(AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, 32(CX)(R10*2)
+	VPANDQ  192(AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, 48(CX)(R10*2)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vectors42
 
-vectorsDone42:
+vectorsDone43:
 	ADDQ $0x20, R8
-	JMP  whole40
+	JMP  whole41
 
-signed39:
+signed40:
 	SUBQ $0x20, R8
-	JB   vectorsDone44
+	JB   vectorsDone45
 
 	// 4 vectors a turn.
-vectors43:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, (CX)(R9*2)
-	VMOVDQU64  64(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, 16(CX)(R9*2)
-	VMOVDQU64  128(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, 32(CX)(R9*2)
-	VMOVDQU64  192(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, 48(CX)(R9*2)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors43
+vectors44:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, (CX)(R10*2)
+	VPANDQ  64(AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, 16(CX)(R10*2)
+	VPANDQ  128(AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, 32(CX)(R10*2)
+	VPANDQ  192(AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, 48(CX)(R10*2)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vectors44
 
-vectorsDone44:
+vectorsDone45:
 	ADDQ $0x20, R8
 
-whole40:
+whole41:
 	SUBQ $0x08, R8
-	JB   vectorDone46
+	JB   vectorDone47
 
 	// One vector a turn.
-vector45:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQW    Z3, X3
-	VMOVDQU    X3, (CX)(R9*2)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector45
+vector46:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z4, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQW Z6, X6
+	VMOVDQU X6, (CX)(R10*2)
+	ADDQ    $0x08, R10
+	SUBQ    $0x08, R8
+	JAE     vector46
 
-vectorDone46:
+vectorDone47:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end38
+	JZ    end39
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU64.Z (AX)(R9*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX)(R10*8), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z4, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VPMOVQW     Z0, X0
-	VMOVDQU16   X0, K1, (CX)(R9*2)
+	VMOVDQU16   X0, K1, (CX)(R10*2)
 
-end38:
-	JMP unpacked2
+end39:
+	JMP unpacked3
 
-less35:
+less36:
 	LEAQ         (R8)(DX*1), CX
-	VPBROADCASTQ R9, Z0
-	VPBROADCASTQ R10, Z1
-	VPBROADCASTQ R11, Z2
+	VPBROADCASTQ 16(SI), Z0
+	VPBROADCASTQ 24(SI), Z2
+	VPXORD       Z5, Z5, Z5
+	VPSUBQ       Z2, Z5, Z5
+	VPBROADCASTQ R9, Z2
 	MOVQ         BX, R8
 	CMPQ         R8, $0x08
-	JA           long47
+	JA           long48
 
 	// No more than one vector.
 	MOVQ        $-1, R9
 	BZHIQ       R8, R9, R9
 	KMOVQ       R9, K1
-	VMOVDQU64.Z (AX), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	VMOVDQU64.Z (AX), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z5, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VPMOVQB     Z0, X0
 	VMOVDQU8    X0, K1, (CX)
-	JMP         unpacked2
+	JMP         unpacked3
 
-long47:
-	XORL  R9, R9
+long48:
+	XORL  R10, R10
 	CMPQ  R8, $0x20
-	JB    whole51
-	TESTQ R11, R11
-	JNZ   signed50
+	JB    whole52
+	TESTQ R9, R9
+	JNZ   signed51
 	SUBQ  $0x20, R8
-	JB    vectorsDone53
+	JB    vectorsDone54
 
 	// 4 vectors a turn.
-vectors52:
-	VMOVDQU64 (AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQB   Z3, X3
-	VMOVQ     X3, (CX)(R9*1)
-	VMOVDQU64 64(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQB   Z3, X3
-	VMOVQ     X3, 8(CX)(R9*1)
-	VMOVDQU64 128(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQB   Z3, X3
-	VMOVQ     X3, 16(CX)(R9*1)
-	VMOVDQU64 192(AX)(R9*8), Z3
-	VPROLVQ   Z0, Z3, Z3
-	VPANDQ    Z1, Z3, Z3
-	VPMOVQB   Z3, X3
-	VMOVQ     X3, 24(CX)(R9*1)
-	ADDQ      $0x20, R9
-	SUBQ      $0x20, R8
-	JAE       vectors52
+vectors53:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, (CX)(R10*1)
+	VPANDQ  64(AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, 8(CX)(R10*1)
+	VPANDQ  128(AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, 16(CX)(R10*1)
+	VPANDQ  192(AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, 24(CX)(R10*1)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vectors53
 
-vectorsDone53:
+vectorsDone54:
 	ADDQ $0x20, R8
-	JMP  whole51
+	JMP  whole52
 
-signed50:
+signed51:
 	SUBQ $0x20, R8
-	JB   vectorsDone55
+	JB   vectorsDone56
 
 	// 4 vectors a turn.
-vectors54:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, (CX)(R9*1)
-	VMOVDQU64  64(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, 8(CX)(R9*1)
-	VMOVDQU64  128(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, 16(CX)(R9*1)
-	VMOVDQU64  192(AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, 24(CX)(R9*1)
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors54
+vectors55:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, (CX)(R10*1)
+	VPANDQ  64(AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, 8(CX)(R10*1)
+	VPANDQ  128(AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, 16(CX)(R10*1)
+	VPANDQ  192(AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, 24(CX)(R10*1)
+	ADDQ    $0x20, R10
+	SUBQ    $0x20, R8
+	JAE     vectors55
 
-vectorsDone55:
+vectorsDone56:
 	ADDQ $0x20, R8
 
-whole51:
+whole52:
 	SUBQ $0x08, R8
-	JB   vectorDone57
+	JB   vectorDone58
 
 	// One vector a turn.
-vector56:
-	VMOVDQU64  (AX)(R9*8), Z3
-	VPROLVQ    Z0, Z3, Z3
-	VPTERNLOGQ $0x6a, Z2, Z1, Z3
-	VPSUBQ     Z2, Z3, Z3
-	VPMOVQB    Z3, X3
-	VMOVQ      X3, (CX)(R9*1)
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector56
+vector57:
+	VPANDQ  (AX)(R10*8), Z0, Z6
+	VPROLVQ Z5, Z6, Z6
+	VPXORQ  Z2, Z6, Z6
+	VPSUBQ  Z2, Z6, Z6
+	VPMOVQB Z6, X6
+	VMOVQ   X6, (CX)(R10*1)
+	ADDQ    $0x08, R10
+	SUBQ    $0x08, R8
+	JAE     vector57
 
-vectorDone57:
+vectorDone58:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
-	JZ    end49
+	JZ    end50
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R10
-	BZHIQ       R8, R10, R10
-	KMOVQ       R10, K1
-	VMOVDQU64.Z (AX)(R9*8), K1, Z3
-	VPROLVQ     Z0, Z3, Z0
-	VPTERNLOGQ  $0x6a, Z2, Z1, Z0
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVQ       R9, K1
+	VMOVDQU64.Z (AX)(R10*8), K1, Z6
+	VPANDQ      Z6, Z0, Z0
+	VPROLVQ     Z5, Z0, Z0
+	VPXORQ      Z2, Z0, Z0
 	VPSUBQ      Z2, Z0, Z0
 	VPMOVQB     Z0, X0
-	VMOVDQU8    X0, K1, (CX)(R9*1)
+	VMOVDQU8    X0, K1, (CX)(R10*1)
 
-end49:
-unpacked2:
+end50:
+unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
 	JNZ  field1

@@ -527,22 +527,28 @@ func (g *amd64) broadcastArgument(in *inst, dst reg.VecVirtual) {
 	g.VPBROADCASTQ(b.Addr, dst)
 }
 
-// broadcastCount broadcasts a signed count, or what pseudoLeft or pseudoRight
-// makes of it.
-func (g *amd64) broadcastCount(in *inst, count reg.GPVirtual, dst reg.VecVirtual) {
-	if in.op != pseudoUniform {
-		positive, zero := g.GP64(), g.GP64()
-		g.XORL(zero.As32(), zero.As32())
-		g.MOVQ(count, positive)
-		if in.op == pseudoRight {
-			g.NEGQ(positive)
-		} else {
-			g.TESTQ(positive, positive)
-		}
-		g.CMOVQLT(zero, positive)
-		count = positive
+// broadcastBack broadcasts the negative of a field's shift, or what pseudoLeft or
+// pseudoRight makes of that.
+func (g *amd64) broadcastBack(in *inst, field reg.Register, dst reg.VecVirtual) {
+	shift := Mem{Base: field, Disp: fieldShift}
+	if in.op == pseudoUniform {
+		// Rotations take the low bits of their counts.
+		count := g.vector()
+		g.VPBROADCASTQ(shift, count)
+		g.constant(0, dst)
+		g.VPSUBQ(count, dst, dst)
+		return
 	}
-	g.broadcast(count, 64, dst)
+	positive, zero := g.GP64(), g.GP64()
+	g.XORL(zero.As32(), zero.As32())
+	g.MOVBQSX(shift, positive)
+	if in.op == pseudoLeft {
+		g.NEGQ(positive)
+	} else {
+		g.TESTQ(positive, positive)
+	}
+	g.CMOVQLT(zero, positive)
+	g.broadcast(positive, 64, dst)
 }
 
 // argument loads an argument of 4 or 8 bytes.
@@ -1205,23 +1211,22 @@ func (g *amd64) unpack() {
 	src := g.pointers["src"]
 	g.LEAQ(Mem{Base: src, Index: lo, Scale: uint8(g.target.word / 8)}, src)
 	g.eachField(func(field reg.GPVirtual) {
-		data, kind, shift, mask, sign := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
+		data, kind, sign := g.GP64(), g.GP64(), g.GP64()
 		g.MOVQ(Mem{Base: field, Disp: fieldData}, data)
-		g.MOVBQSX(Mem{Base: field, Disp: fieldShift}, shift)
+		unsigned := g.label("unsigned")
+		g.MOVBLZX(Mem{Base: field, Disp: fieldSigned}, sign.As32())
+		g.TESTQ(sign, sign)
+		g.JZ(LabelRef(unsigned))
+		g.Comment("The highest bit of the field, which moves with the words.")
+		mask := g.GP64()
 		g.MOVQ(Mem{Base: field, Disp: fieldMask}, mask)
-		g.Comment("The highest bit of the field, if it has a sign.")
 		g.MOVQ(mask, sign)
 		g.SHRQ(U8(1), sign)
 		g.NOTQ(sign)
 		g.ANDQ(mask, sign)
-		g.MOVBLZX(Mem{Base: field, Disp: fieldSigned}, kind.As32())
-		g.NEGQ(kind)
-		g.ANDQ(kind, sign)
-		g.Comment("Mask and sign move with the words.")
-		g.MOVQ(shift, reg.RCX)
-		g.RORQ(reg.CL, mask)
+		g.MOVQ(Mem{Base: field, Disp: fieldShift}, reg.RCX)
 		g.RORQ(reg.CL, sign)
-		g.NEGQ(shift)
+		g.Label(unsigned)
 		g.MOVBLZX(Mem{Base: field, Disp: fieldKind}, kind.As32())
 		done := g.label("unpacked")
 		saved := g.target
@@ -1231,7 +1236,7 @@ func (g *amd64) unpack() {
 			dst := g.GP64()
 			g.LEAQ(Mem{Base: data, Index: lo, Scale: 1 << kind}, dst)
 			g.pointers["dst"] = dst
-			g.column(n, map[string]reg.GPVirtual{"shift": shift, "mask": mask, "sign": sign}, func() { g.JMP(LabelRef(done)) })
+			g.column(n, field, sign, func() { g.JMP(LabelRef(done)) })
 			g.target = saved
 		})
 		g.Label(done)
@@ -1241,16 +1246,19 @@ func (g *amd64) unpack() {
 
 // column makes one column of n words. Where its elements are narrower than the
 // words, several vectors of them are packed into one.
-func (g *amd64) column(n reg.Register, arguments map[string]reg.GPVirtual, leave func()) {
+func (g *amd64) column(n reg.Register, field, sign reg.GPVirtual, leave func()) {
 	p := lower(unpackFormula(g.target), g.target)
 	g.hoist(p, func(in *inst, dst reg.VecVirtual) {
-		if in.name == "shift" {
-			g.broadcastCount(in, arguments[in.name], dst)
-		} else {
-			g.broadcast(arguments[in.name], g.target.lane, dst)
+		switch in.name {
+		case "mask":
+			g.asm("VPBROADCAST"+suffixes[g.target.lane], Mem{Base: field, Disp: fieldMask}, dst)
+		case "sign":
+			g.broadcast(sign, g.target.lane, dst)
+		case "shift":
+			g.broadcastBack(in, field, dst)
 		}
 	})
-	unsigned := lower(and(move(word("src"), uniform("shift")), uniform("mask")), g.target)
+	unsigned := lower(unpackUnsignedFormula(g.target), g.target)
 	for _, in := range unsigned {
 		for _, of := range p {
 			if !in.each && in.op == of.op && in.name == of.name {
@@ -1262,7 +1270,7 @@ func (g *amd64) column(n reg.Register, arguments map[string]reg.GPVirtual, leave
 		signed, done := g.label("signed"), g.label("whole")
 		g.CMPQ(rest, imm(unroll*g.vecLanes()))
 		g.JB(LabelRef(done))
-		g.TESTQ(arguments["sign"], arguments["sign"])
+		g.TESTQ(sign, sign)
 		g.JNZ(LabelRef(signed))
 		g.packed(unsigned, "US", index, rest, stream)
 		g.JMP(LabelRef(done))

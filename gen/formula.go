@@ -126,9 +126,21 @@ func extractFormula(t target) *node {
 }
 
 // unpackFormula is extractFormula where the field moves to any bit.
-func unpackFormula(target) *node {
+func unpackFormula(t target) *node {
 	sign := uniform("sign")
-	return sub(xor(and(move(word("src"), uniform("shift")), uniform("mask")), sign), sign)
+	return sub(xor(unpackUnsignedFormula(t), sign), sign)
+}
+
+// unpackUnsignedFormula is unpackFormula for a field without a sign.
+func unpackUnsignedFormula(t target) *node {
+	src, shift, mask := word("src"), uniform("shift"), uniform("mask")
+	if t.isa == neon {
+		// Masking last needs no wider lanes than dst has.
+		return and(move(src, shift), mask)
+	}
+	// Masking first lets words be read from memory by the instruction that masks
+	// them, and takes the mask as it is.
+	return move(and(src, mask), shift)
 }
 
 // extractEachFormula is bfe with a field of its own in each lane.

@@ -31,7 +31,7 @@ var amd64Rules = []rule{
 	{name: "widened with zeros", from: `VPMOVSX(.*)`, to: `VPMOVZX$1`},
 	{name: "packs swapped", from: `(VPACK\w+) ([YZ]\d+), ([YZ]\d+), (.*)`, to: `$1 $3, $2, $4`},
 	{name: "packs out of order", from: `VPERMD .*`, to: ``},
-	{name: "mask or sign not moved", from: `RORQ CL, .*`, to: ``},
+	{name: "sign not moved", from: `RORQ CL, .*`, to: ``},
 	{name: "sign below the highest bit", from: `NOTQ .*`, to: ``},
 	{name: "source's pointer wrong", from: `MOVQ src\+8\(FP\), (.*)`, to: `MOVQ dst+0(FP), $1`},
 
