@@ -204,7 +204,6 @@ func (s *subject) claimElement(m *machine, key claimKey, lane int, at situation)
 // claimColumns takes an expression apart: what each column makes of that before
 // it, and the base at the bottom.
 func (s *subject) claimColumns(m *machine, key claimKey, lane int, at situation) error {
-	key.same = fmt.Sprint(at.kinds, at.base)
 	if s.apart[key] {
 		return nil
 	}

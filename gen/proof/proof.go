@@ -191,7 +191,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	errs := make([]error, len(subjects))
 	var mutex sync.Mutex
 	inParallel(len(subjects), func(i int) {
-		s := subjects[i]
+		s := subjects[len(subjects)-1-i] // those of several columns take long, and are the last
 		errs[i] = s.prove(shared)
 		s.model = nil // it is large
 		mutex.Lock()
@@ -338,9 +338,9 @@ type subject struct {
 	runs, longest int
 	executing     time.Duration
 	solving       time.Duration
-	turn          int               // lanes of the longest turn of a loop
-	checked       map[laneKey]*term // a lane's expression, relative to the lane
-	met           []met             // by lane
+	turn          int                   // lanes of the longest turn of a loop
+	checked       map[laneKey]*term     // a lane's expression, relative to the lane
+	met           map[claimKey][][]cell // what lanes have held, by the situation as far as it matters
 	claims        map[claimKey]claim
 	order         []claimKey        // of claims
 	apart         map[claimKey]bool // Pack, Unpack: expressions that have been taken apart
@@ -360,12 +360,6 @@ type laneKey struct {
 	lane int
 }
 
-// met is what a lane held last, and in what situation, as far as it matters.
-type met struct {
-	c   cell
-	key claimKey
-}
-
 // A claim is a theorem and where it was first met.
 type claim struct {
 	theorem
@@ -374,7 +368,7 @@ type claim struct {
 }
 
 func newSubject(k Kernel, f *function) *subject {
-	s := &subject{Kernel: k, model: newModel(f), checked: map[laneKey]*term{}, claims: map[claimKey]claim{}, apart: map[claimKey]bool{}}
+	s := &subject{Kernel: k, model: newModel(f), checked: map[laneKey]*term{}, claims: map[claimKey]claim{}, apart: map[claimKey]bool{}, met: map[claimKey][][]cell{}}
 	most := 1
 	for _, in := range f.insts {
 		for _, o := range in.operands {
@@ -669,15 +663,20 @@ func (s *subject) check(m *machine, at situation) error {
 	if s.Shape == Warp || s.Shape == Masked {
 		key.same = at.same // inactive lanes hold that
 	}
-	if s.Shape == Unpack {
+	switch s.Shape {
+	case Pack:
+		key.same = fmt.Sprint(at.kinds, at.base)
+	case Unpack:
 		key.same = fmt.Sprint(at.kinds, at.dst)
 	}
-	for len(s.met) < at.lanes {
-		s.met = append(s.met, met{})
+	met := s.met[key]
+	for len(met) < at.lanes {
+		met = append(met, nil)
 	}
+	s.met[key] = met
 	n := s.Spec.Bits / 8
 	for lane := at.low; lane < at.lanes; lane++ {
-		if s.Shape != Pack && s.same(m, lane*n, n, s.met[lane].c) && s.met[lane].key == key {
+		if slices.ContainsFunc(met[lane], func(c cell) bool { return s.same(m, lane*n, n, c) }) {
 			continue
 		}
 		have, err := s.lane(m, lane)
@@ -685,7 +684,7 @@ func (s *subject) check(m *machine, at situation) error {
 			return err
 		}
 		if m.dst.cells != nil {
-			s.met[lane] = met{m.dst.cells[lane*n], key}
+			met[lane] = append(met[lane], m.dst.cells[lane*n])
 		}
 		claimed := key
 		claimed.have = have
