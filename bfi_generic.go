@@ -182,12 +182,13 @@ func packWords[T Word](words, base []T, fields []Field, lo int, keep, value uint
 	for k := 0; k < len(fields); k++ {
 		// Two columns at a time spare every other pass over the words.
 		f := &fields[k]
-		g := &Field{data: f.data}
-		if k+1 < len(fields) && fields[k+1].form.kind() == f.form.kind() {
+		var g *Field
+		kind := f.form.kind()
+		if k+1 < len(fields) && fields[k+1].form.kind() == kind && kind < signKind {
 			g = &fields[k+1]
 			k++
 		}
-		switch f.form.kind() {
+		switch kind {
 		case 0:
 			addColumns[T, uint8](words, f, g, lo)
 		case 1:
@@ -197,13 +198,13 @@ func packWords[T Word](words, base []T, fields []Field, lo int, keep, value uint
 		case 3:
 			addColumns[T, uint64](words, f, g, lo)
 		case 0 | signKind:
-			addSigns[T, int8](words, f, g, lo)
+			addSigns[T, int8](words, f, lo)
 		case 1 | signKind:
-			addSigns[T, int16](words, f, g, lo)
+			addSigns[T, int16](words, f, lo)
 		case 2 | signKind:
-			addSigns[T, int32](words, f, g, lo)
+			addSigns[T, int32](words, f, lo)
 		case 3 | signKind:
-			addSigns[T, int64](words, f, g, lo)
+			addSigns[T, int64](words, f, lo)
 		}
 	}
 }
@@ -212,52 +213,67 @@ func packWords[T Word](words, base []T, fields []Field, lo int, keep, value uint
 
 //go:noinline
 func addColumns[T, E Word](words []T, f, g *Field, lo int) {
-	first, second := column[E](f, lo, len(words)), column[E](g, lo, len(words))
-	fShift, fMask, gShift, gMask := f.form.shift(), f.mask, g.form.shift(), g.mask
+	first, fShift, fMask := column[E](f, lo, len(words)), f.form.shift(), f.mask
+	if g == nil {
+		for i := range words {
+			words[i] |= T(bits.RotateLeft64(uint64(first[i]), fShift) & fMask)
+		}
+		return
+	}
+	second, gShift, gMask := column[E](g, lo, len(words)), g.form.shift(), g.mask
 	for i := range words {
 		words[i] |= T(bits.RotateLeft64(uint64(first[i]), fShift)&fMask | bits.RotateLeft64(uint64(second[i]), gShift)&gMask)
 	}
 }
 
 //go:noinline
-func addSigns[T, E Word](words []T, f, g *Field, lo int) {
-	first, second := column[E](f, lo, len(words)), column[E](g, lo, len(words))
-	fMask, gMask := f.mask, g.mask
+func addSigns[T, E Word](words []T, f *Field, lo int) {
+	first, mask := column[E](f, lo, len(words)), f.mask
 	for i := range words {
-		words[i] |= T(uint64(int64(first[i])>>63)&fMask | uint64(int64(second[i])>>63)&gMask)
+		words[i] |= T(uint64(int64(first[i])>>63) & mask)
 	}
 }
 
 // column is lanes lo to lo+n of a column.
-func column[E Word](f *Field, lo, n int) []E { return slice[E](f.data, lo+n)[lo:][:n] }
+func column[E Word](f *Field, lo, n int) []E {
+	return slice[E](unsafe.Add(f.data, lo*int(unsafe.Sizeof(E(0)))), n)
+}
 
 func unpackGeneric[T Word](src []T, fields []Field, lo, hi int) {
+	words := src[lo:hi]
 	for k := 0; k < len(fields); k++ {
 		f := &fields[k]
-		g := f
-		if k+1 < len(fields) && fields[k+1].form.log() == f.form.log() {
+		var g *Field
+		if k+1 < len(fields) && fields[k+1].form.kind() == f.form.kind() {
 			g = &fields[k+1]
 			k++
 		}
-		switch f.form.log() {
+		switch f.form.kind() {
 		case 0:
-			putColumns[uint8](src[lo:hi], f, g, lo)
+			putColumns[uint8](words, f, g, lo)
 		case 1:
-			putColumns[uint16](src[lo:hi], f, g, lo)
+			putColumns[uint16](words, f, g, lo)
 		case 2:
-			putColumns[uint32](src[lo:hi], f, g, lo)
+			putColumns[uint32](words, f, g, lo)
 		case 3:
-			putColumns[uint64](src[lo:hi], f, g, lo)
+			putColumns[uint64](words, f, g, lo)
 		}
 	}
 }
 
 //go:noinline
-func putColumns[E, T Word](src []T, f, g *Field, lo int) {
-	first, second := column[E](f, lo, len(src)), column[E](g, lo, len(src))
+func putColumns[E, T Word](words []T, f, g *Field, lo int) {
+	first := column[E](f, lo, len(words))
 	fShift, fMask, fSign := -f.form.shift(), f.mask, f.sign()
+	if g == nil {
+		for i, word := range words {
+			first[i] = E(bits.RotateLeft64(uint64(word)&fMask, fShift) ^ fSign - fSign)
+		}
+		return
+	}
+	second := column[E](g, lo, len(words))
 	gShift, gMask, gSign := -g.form.shift(), g.mask, g.sign()
-	for i, word := range src {
+	for i, word := range words {
 		first[i] = E(bits.RotateLeft64(uint64(word)&fMask, fShift) ^ fSign - fSign)
 		second[i] = E(bits.RotateLeft64(uint64(word)&gMask, gShift) ^ gSign - gSign)
 	}
