@@ -21,7 +21,7 @@ func replicate[T Word](v T) uint64 {
 }
 
 // fieldBits has ones in a field.
-func fieldBits(pos, width uint32) uint64 { return (1<<(width&0xff) - 1) << (pos & 0xff) }
+func fieldBits(pos, width uint32) uint64 { return (1<<uint8(width) - 1) << uint8(pos) }
 
 // fieldMask has ones in a field of a word.
 func fieldMask[T Word](pos, width uint32) T {

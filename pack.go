@@ -1,6 +1,7 @@
 package bfi
 
 import (
+	"math/bits"
 	"strconv"
 	"unsafe"
 )
@@ -17,14 +18,19 @@ type Field struct {
 }
 
 // A form is what a field has besides, a byte each from the lowest on: by how much
-// its elements move to the left, which is pos less from; pos; width; the kind of
-// column; whether elements have a sign; and from, which is at most 64. Of a
-// constant call all of it is known to the compiler.
+// its elements move to the left, which is pos less from, and from at most 64; pos;
+// the elements' size less 1; the kind of column; whether elements have a sign.
+// Above that is how many bits from that one on an element has more than the field,
+// with a sign. The union of forms so tells the largest size, and whether all are
+// even. Of a constant call all of it is known to the compiler.
 type form uint64
 
 const (
+	sizeForm   form = 1 << 16
 	kindForm   form = 1 << 24 // times the kind
 	signedForm form = 1 << 32
+	spareForm  form = 1 << 40
+	unevenForm form = 1 << 63 // the sign of what is spare
 )
 
 // A kind is the elements' size as a power of two, and maybe one of these.
@@ -34,34 +40,31 @@ const (
 )
 
 // formOf is written to cost little, so that Column is inlined: sizes 1, 2, 4 and 8
-// become 0, 1, 2 and 3.
+// become 0, 1, 2 and 3. Half of all ones has a sign only if E has.
 func formOf[E Word](pos, width uint32) form {
-	f := form(uint8(pos))*0x101 | form(uint8(width))<<16 | form(unsafe.Sizeof(E(0))>>1-unsafe.Sizeof(E(0))>>3)*kindForm
-	if ^E(0) < 0 {
-		f |= signedForm
-	}
-	return f
+	return form(uint8(pos))*0x101 - form(uint8(width))*spareForm +
+		form(unsafe.Sizeof(E(0)))*(sizeForm+8*spareForm) - sizeForm +
+		form(min(unsafe.Sizeof(E(0))>>1, 3))*kindForm + form(^E(0)>>1)>>63*signedForm
 }
 
 func (f form) shift() int    { return int(int8(f)) }
 func (f form) pos() uint32   { return uint32(f >> 8 & 0xff) }
-func (f form) width() uint32 { return uint32(f >> 16 & 0xff) }
+func (f form) from() uint32  { return uint32(uint8(f>>8 - f)) }
+func (f form) width() uint32 { return uint32(8*f.size()) - f.from() - uint32(int64(f)>>40) }
+func (f form) size() uintptr { return uintptr(f>>16&0xff) + 1 }
 func (f form) kind() uint64  { return uint64(f >> 24 & 0xff) }
-func (f form) from() uint32  { return uint32(f >> 40) }
 
 func (f form) constant() bool { return f&(constantKind*kindForm) != 0 }
 
-// log is the elements' size as a power of two.
-func (f form) log() uint64   { return uint64(f >> 24 & 3) }
-func (f form) size() uintptr { return 1 << f.log() }
-
-// exceeds reports whether the field has more bits than an element from that bit on.
-func (f form) exceeds() bool { return f.width()+f.from() > 8<<f.log() }
+// uneven reports whether the field, or one of them, has more bits than an element
+// has from that bit on.
+func (f form) uneven() bool { return f&unevenForm != 0 }
 
 // Column is the field of width bits at pos whose value in word i is values[i]. Of
 // pos and width only the low 8 bits count.
 func Column[E Word](values []E, pos, width uint32) Field {
-	return Field{pointer(values), uint64(len(values)), fieldBits(pos, width), formOf[E](pos, width)}
+	// By pointer, a call more, it would cost too much to be inlined.
+	return Field{unsafe.Pointer(unsafe.SliceData(values)), uint64(len(values)), fieldBits(pos, width), formOf[E](pos, width)}
 }
 
 // Constant is the field of width bits at pos whose value in every word is value.
@@ -75,7 +78,8 @@ func Constant[E Word](value E, pos, width uint32) Field {
 // shifts what it extracts left by bit. A second From replaces the first.
 func (f Field) From(bit uint32) Field {
 	bit = min(bit, 64)
-	f.form = f.form&(1<<40-1)&^0xff | form(uint8(f.form.pos()-bit)) | form(bit)<<40
+	f.form += (form(f.form.from()) - form(bit)) * spareForm
+	f.form = f.form&^0xff | form(uint8(f.form.pos()-bit))
 	return f
 }
 
@@ -97,7 +101,7 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 		panic(misfit("Pack", operandOf("dst", dst), operandOf("base", base)))
 	}
 	size := unsafe.Sizeof(T(0))
-	lane, taken, value, plain, fit := survey(fields, address(dst), len(dst), size)
+	forms, taken, value, fit := survey(fields, address(dst), len(dst), size)
 	if !fit {
 		panic(fieldMisfit("Pack", operandOf("dst", dst), fields))
 	}
@@ -110,11 +114,15 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 		reads(pointer(base), len(base), size)
 		writes(pointer(dst), len(dst), size)
 	}
-	if !plain {
+	lane := max(size, forms.size())
+	switch {
+	case forms.uneven():
 		packUneven(dst, base, fields, lane)
-		return
+	case onePiece(len(dst), lane, fields):
+		pack(dst, base, fields, 0, len(dst), int(lane), ^taken, value, false)
+	default:
+		packPlain(dst, base, fields, lane, ^taken, value)
 	}
-	packPlain(dst, base, fields, lane, ^taken, value)
 }
 
 // Unpack takes each word apart into one element of each column: element i is the
@@ -158,32 +166,34 @@ func (f *Field) operand(k int) operand {
 }
 
 // survey reports whether Pack can take the fields for n words of so many bytes at
-// an address. Then it tells the largest size of a word and an element, the bits
-// that are in a field, and those that constants put there. Fields are plain if
-// none has a bit in common with another, or more bits than its elements.
-func survey(fields []Field, at uintptr, n int, size uintptr) (lane uintptr, taken, value uint64, plain, fit bool) {
+// an address. Then it tells the union of the columns' forms, the bits that are in a
+// field, and those that constants put there. The union is uneven if a field is, or
+// if fields have bits in common.
+func survey(fields []Field, at uintptr, n int, size uintptr) (forms form, taken, value uint64, fit bool) {
 	bytes := uintptr(n) * size
-	lane, plain = size, true
+	var common uint64
 	for k := range fields {
 		f := &fields[k]
-		if f.mask&taken != 0 {
-			plain = false
-		}
+		common |= f.mask & taken
 		taken |= f.mask
 		if f.form.constant() {
-			value |= f.value()
+			forms |= f.form & unevenForm
+			value |= bits.RotateLeft64(f.n, f.form.shift()) & f.mask
 			continue
 		}
-		distance := at - uintptr(f.data)
-		if f.n != uint64(n) || !apart(distance, bytes, uintptr(n)<<f.form.log()) && (distance != 0 || size != f.form.size()) {
-			return lane, taken, value, plain, false
+		if f.n != uint64(n) {
+			return forms, taken, value, false
 		}
-		if f.form.exceeds() {
-			plain = false
+		forms |= f.form
+		distance, column := at-uintptr(f.data), uintptr(n)*f.form.size()
+		if !apart(distance, bytes, column) && (distance != 0 || bytes != column) {
+			return forms, taken, value, false
 		}
-		lane = max(lane, f.form.size())
 	}
-	return lane, taken, value, plain, len(fields) <= maxFields
+	if common != 0 {
+		forms |= unevenForm
+	}
+	return forms, taken, value, len(fields) <= maxFields
 }
 
 // surveyColumns reports whether Unpack can take the fields. They are plain if none
@@ -194,7 +204,7 @@ func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit 
 	start, span := at, uintptr(0) // of all columns so far
 	for k := range fields {
 		f := &fields[k]
-		first, bytes := uintptr(f.data), uintptr(n)<<f.form.log()
+		first, bytes := uintptr(f.data), uintptr(n)*f.form.size()
 		if f.form.constant() || f.n != uint64(n) {
 			return plain, false
 		}
@@ -207,7 +217,7 @@ func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit 
 		if !apart(first-start, bytes, span) && !f.apart(fields[:k], n) {
 			return plain, false
 		}
-		if f.form.exceeds() || f.form.pos()+f.form.width() > uint32(8*size) {
+		if f.form.uneven() || f.form.pos()+f.form.width() > uint32(8*size) {
 			plain = false
 		}
 		switch {
@@ -226,7 +236,7 @@ func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit 
 func (f *Field) apart(others []Field, n int) bool {
 	for k := range others {
 		g := &others[k]
-		if !apart(uintptr(f.data)-uintptr(g.data), uintptr(n)<<f.form.log(), uintptr(n)<<g.form.log()) {
+		if !apart(uintptr(f.data)-uintptr(g.data), uintptr(n)*f.form.size(), uintptr(n)*g.form.size()) {
 			return false
 		}
 	}
@@ -279,18 +289,23 @@ func streamsFields(words unsafe.Pointer, moved uintptr, fields []Field, n int) b
 		if f.data == words {
 			return false
 		}
-		moved += uintptr(n) << f.form.log()
+		moved += uintptr(n) * f.form.size()
 	}
 	return moved >= streamBytes
 }
 
+// onePiece reports whether n lanes are few enough for one run of a kernel.
+func onePiece(n int, lane uintptr, fields []Field) bool {
+	return uintptr(n)*lane*uintptr(len(fields)+1) <= pieceBytes
+}
+
 // packPlain packs plain fields into what base keeps and the constants' value.
 func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value uint64) {
-	size := unsafe.Sizeof(T(0))
-	if uintptr(len(dst))*lane*uintptr(len(fields)+1) <= pieceBytes {
+	if onePiece(len(dst), lane, fields) {
 		pack(dst, base, fields, 0, len(dst), int(lane), keep, value, false)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	stream := lane == size && address(dst)%size == 0 && pointer(dst) != pointer(base) &&
 		streamsFields(pointer(dst), 2*uintptr(len(dst))*size, fields, len(dst))
 	piece := max(pieceBytes/int(lane)/(len(fields)+1)&^63, 64)
@@ -338,9 +353,9 @@ func plan(array, fields []Field) (plain []Field, keep, value uint64) {
 			value |= f.value() & mask
 			continue
 		}
-		if f.form.exceeds() {
+		if f.form.uneven() {
 			// The element's bits end here; above is its sign.
-			end := max(int(f.form.pos()+8<<f.form.log())-int(f.form.from()), 0)
+			end := max(int(f.form.pos())+8*int(f.form.size())-int(f.form.from()), 0)
 			beyond := mask &^ low(uint32(end))
 			mask &^= beyond
 			if f.form&signedForm != 0 {
@@ -421,11 +436,11 @@ func unpackPlan(plain, fields []Field, words unsafe.Pointer, size uintptr) []Fie
 			pos, width = wordBits-1, uint32(sign/signedForm)
 		}
 		width = min(width, wordBits-min(pos, wordBits))
-		if room := max(8<<f.form.log(), f.form.from()) - f.form.from(); width >= room {
+		if room := max(8*uint32(f.form.size()), f.form.from()) - f.form.from(); width >= room {
 			// The elements end before the sign.
 			width, sign = room, 0
 		}
-		plain[k] = Field{noescape(f.data), f.n, fieldBits(pos, width), f.form&(0xff*kindForm) | form(uint8(pos-f.form.from())) | sign}
+		plain[k] = Field{noescape(f.data), f.n, fieldBits(pos, width), f.form&(0xff*(kindForm|sizeForm)) | form(uint8(pos-f.form.from())) | sign}
 	}
 	for k := range plain {
 		if last := len(plain) - 1; plain[k].data == words {
