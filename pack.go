@@ -139,15 +139,25 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 //
 // Source: PTX ISA, bfe.
 func Unpack[T Word](src []T, fields ...Field) {
-	plain, fit := surveyColumns(fields, address(src), len(src), unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	plain, fit := surveyColumns(fields, address(src), len(src), size)
 	if !fit {
 		panic(fieldMisfit("Unpack", operandOf("src", src), fields))
 	}
-	if !plain {
-		unpackUneven(src, fields)
-		return
+	if instrumented {
+		reads(pointer(src), len(src), size)
+		for k := range fields {
+			writes(fields[k].data, len(src), fields[k].form.size())
+		}
 	}
-	unpackPlain(src, fields)
+	switch {
+	case !plain:
+		unpackUneven(src, fields)
+	case uintptr(len(src))*size <= unpackBytes && onePiece(len(src), 8, fields):
+		unpack(src, fields, 0, len(src), false)
+	default:
+		unpackPlain(src, fields)
+	}
 }
 
 // maxFields bounds the fields of one call, so that what plan makes of them finds
@@ -200,36 +210,45 @@ func survey(fields []Field, at uintptr, n int, size uintptr) (forms form, taken,
 // has more bits than its elements or than the words have there, and if none but
 // the last is where the words are.
 func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit bool) {
-	plain = true
-	start, span := at, uintptr(0) // of all columns so far
+	var forms form
+	var taken, start, end uint64 // of all columns so far
 	for k := range fields {
 		f := &fields[k]
-		first, bytes := uintptr(f.data), uintptr(n)*f.form.size()
-		if f.form.constant() || f.n != uint64(n) {
-			return plain, false
+		if f.n != uint64(n) {
+			return false, false
 		}
-		if !apart(at-first, uintptr(n)*size, bytes) {
-			if at != first || size != f.form.size() {
-				return plain, false
-			}
-			plain = plain && k+1 == len(fields)
-		}
-		if !apart(first-start, bytes, span) && !f.apart(fields[:k], n) {
-			return plain, false
-		}
-		if f.form.uneven() || f.form.pos()+f.form.width() > uint32(8*size) {
-			plain = false
-		}
-		switch {
+		forms |= f.form
+		taken |= f.mask
+		first := uint64(uintptr(f.data))
+		switch last := first + uint64(n)*uint64(f.form.size()); {
 		case k == 0:
-			start, span = first, bytes
-		case first < start:
-			start, span = first, max(span+start-first, bytes)
-		default:
-			span = max(span, first-start+bytes)
+			start, end = first, last
+		case first >= end:
+			end = last
+		case last <= start:
+			start = first
+		case !f.apart(fields[:k], n):
+			return false, false
 		}
 	}
-	return plain, len(fields) <= maxFields
+	// Seldom are the words among the columns.
+	if bytes := uintptr(n) * size; uint64(at) < end && start < uint64(at)+uint64(bytes) {
+		for k := range fields {
+			f := &fields[k]
+			distance, column := at-uintptr(f.data), uintptr(n)*f.form.size()
+			if apart(distance, bytes, column) {
+				continue
+			}
+			if distance != 0 || bytes != column {
+				return false, false
+			}
+			if k+1 < len(fields) {
+				forms |= unevenForm
+			}
+		}
+	}
+	plain = !forms.uneven() && uintptr(forms.pos()) < 8*size && taken>>(8*size) == 0
+	return plain, !forms.constant() && len(fields) <= maxFields
 }
 
 // apart reports whether a column of n elements is apart from others.
@@ -378,12 +397,6 @@ func noescape(p unsafe.Pointer) unsafe.Pointer {
 // unpackPlain unpacks plain fields.
 func unpackPlain[T Word](src []T, fields []Field) {
 	size := unsafe.Sizeof(T(0))
-	if instrumented {
-		reads(pointer(src), len(src), size)
-		for k := range fields {
-			writes(fields[k].data, len(src), fields[k].form.size())
-		}
-	}
 	lane := size
 	for k := range fields {
 		lane = max(lane, fields[k].form.size())
