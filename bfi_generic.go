@@ -152,32 +152,36 @@ func lastBits[M Mask](active []M, n int) uint64 {
 	return last
 }
 
-func packGeneric[T Word](dst, base []T, fields []Field, lo, hi int, keep, value uint64) {
+func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, keep, value uint64) {
+	words := lanesOf[T](dst, lo, hi-lo)
 	for k := range fields {
-		if fields[k].data == pointer(dst) && !fields[k].form.constant() {
+		if fields[k].data == dst {
 			// The column must be read before dst is written.
 			var tile [64]T
-			for ; lo < hi; lo += len(tile) {
-				words := tile[:min(len(tile), hi-lo)]
-				packWords(words, base, fields, lo, keep, value)
-				copy(dst[lo:], words)
+			for ; len(words) > 0; lo += len(tile) {
+				some := tile[:min(len(tile), len(words))]
+				packWords(some, base, fields, lo, keep, value)
+				words = words[copy(words, some):]
 			}
 			return
 		}
 	}
-	packWords(dst[lo:hi], base, fields, lo, keep, value)
+	packWords(words, base, fields, lo, keep, value)
 }
 
 // packWords packs words, of which the first is for lane lo.
-func packWords[T Word](words, base []T, fields []Field, lo int, keep, value uint64) {
-	if base == nil {
+func packWords[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, keep, value uint64) {
+	switch {
+	case base != nil:
+		for i, b := range lanesOf[T](base, lo, len(words)) {
+			words[i] = b&T(keep) | T(value)
+		}
+	case value != 0:
 		for i := range words {
 			words[i] = T(value)
 		}
-	} else {
-		for i, b := range base[lo:][:len(words)] {
-			words[i] = b&T(keep) | T(value)
-		}
+	default:
+		clear(words)
 	}
 	for k := 0; k < len(fields); k++ {
 		// Two columns at a time spare every other pass over the words.
@@ -213,14 +217,14 @@ func packWords[T Word](words, base []T, fields []Field, lo int, keep, value uint
 
 //go:noinline
 func addColumns[T, E Word](words []T, f, g *Field, lo int) {
-	first, fShift, fMask := column[E](f, lo, len(words)), f.form.shift(), f.mask
+	first, fShift, fMask := lanesOf[E](f.data, lo, len(words)), f.form.shift(), f.mask
 	if g == nil {
 		for i := range words {
 			words[i] |= T(bits.RotateLeft64(uint64(first[i]), fShift) & fMask)
 		}
 		return
 	}
-	second, gShift, gMask := column[E](g, lo, len(words)), g.form.shift(), g.mask
+	second, gShift, gMask := lanesOf[E](g.data, lo, len(words)), g.form.shift(), g.mask
 	for i := range words {
 		words[i] |= T(bits.RotateLeft64(uint64(first[i]), fShift)&fMask | bits.RotateLeft64(uint64(second[i]), gShift)&gMask)
 	}
@@ -228,19 +232,19 @@ func addColumns[T, E Word](words []T, f, g *Field, lo int) {
 
 //go:noinline
 func addSigns[T, E Word](words []T, f *Field, lo int) {
-	first, mask := column[E](f, lo, len(words)), f.mask
+	first, mask := lanesOf[E](f.data, lo, len(words)), f.mask
 	for i := range words {
 		words[i] |= T(uint64(int64(first[i])>>63) & mask)
 	}
 }
 
-// column is lanes lo to lo+n of a column.
-func column[E Word](f *Field, lo, n int) []E {
-	return slice[E](unsafe.Add(f.data, lo*int(unsafe.Sizeof(E(0)))), n)
+// lanesOf is lanes lo to lo+n of a slice.
+func lanesOf[T Word](p unsafe.Pointer, lo, n int) []T {
+	return slice[T](unsafe.Add(p, lo*int(unsafe.Sizeof(T(0)))), n)
 }
 
-func unpackGeneric[T Word](src []T, fields []Field, lo, hi int) {
-	words := src[lo:hi]
+func unpackGeneric[T Word](src unsafe.Pointer, fields []Field, lo, hi int) {
+	words := lanesOf[T](src, lo, hi-lo)
 	for k := 0; k < len(fields); k++ {
 		f := &fields[k]
 		var g *Field
@@ -263,7 +267,7 @@ func unpackGeneric[T Word](src []T, fields []Field, lo, hi int) {
 
 //go:noinline
 func putColumns[E, T Word](words []T, f, g *Field, lo int) {
-	first := column[E](f, lo, len(words))
+	first := lanesOf[E](f.data, lo, len(words))
 	fShift, fMask, fSign := -f.form.shift(), f.mask, f.sign()
 	if g == nil {
 		for i, word := range words {
@@ -271,7 +275,7 @@ func putColumns[E, T Word](words []T, f, g *Field, lo int) {
 		}
 		return
 	}
-	second := column[E](g, lo, len(words))
+	second := lanesOf[E](g.data, lo, len(words))
 	gShift, gMask, gSign := -g.form.shift(), g.mask, g.sign()
 	for i, word := range words {
 		first[i] = E(bits.RotateLeft64(uint64(word)&fMask, fShift) ^ fSign - fSign)

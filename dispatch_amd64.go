@@ -948,52 +948,52 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 	}
 }
 
-func pack[T Word](dst, base []T, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
+func pack[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
 	if current == levelGeneric || current == levelAVX2 && (hi-lo)*lane < 32 {
-		packGeneric(dst, base, fields, lo, hi, keep, value)
+		packGeneric[T](dst, base, fields, lo, hi, keep, value)
 		return
 	}
 	switch {
 	case current == levelAVX512 && lane == 1:
-		pack8AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack8AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX512 && lane == 2:
-		pack16AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack16AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX512 && lane == 4:
-		pack32AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack32AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX512 && lane == 8:
-		pack64AVX512(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack64AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
 	case current == levelAVX2 && lane == 1:
-		pack8AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack8AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case current == levelAVX2 && lane == 2:
-		pack16AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack16AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case current == levelAVX2 && lane == 4:
-		pack32AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack32AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case current == levelAVX2 && lane == 8:
-		pack64AVX2(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack64AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	}
 }
 
-func unpack[T Word](src []T, fields []Field, lo, hi int, stream bool) {
+func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool) {
 	if current == levelGeneric {
-		unpackGeneric(src, fields, lo, hi)
+		unpackGeneric[T](src, fields, lo, hi)
 		return
 	}
 	switch {
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-		unpack8AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack8AVX512(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-		unpack16AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack16AVX512(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-		unpack32AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack32AVX512(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-		unpack64AVX512(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack64AVX512(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-		unpack8AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack8AVX2(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-		unpack16AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack16AVX2(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-		unpack32AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack32AVX2(src, pointer(fields), len(fields), lo, hi, stream)
 	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-		unpack64AVX2(pointer(src), pointer(fields), len(fields), lo, hi, stream)
+		unpack64AVX2(src, pointer(fields), len(fields), lo, hi, stream)
 	}
 }

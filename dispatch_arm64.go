@@ -651,36 +651,36 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 	}
 }
 
-func pack[T Word](dst, base []T, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
+func pack[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
 	if current == levelGeneric {
-		packGeneric(dst, base, fields, lo, hi, keep, value)
+		packGeneric[T](dst, base, fields, lo, hi, keep, value)
 		return
 	}
 	switch {
 	case lane == 1:
-		pack8NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack8NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case lane == 2:
-		pack16NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack16NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case lane == 4:
-		pack32NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack32NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	case lane == 8:
-		pack64NEON(pointer(dst), pointer(base), pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack64NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
 	}
 }
 
-func unpack[T Word](src []T, fields []Field, lo, hi int, stream bool) {
+func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool) {
 	if current == levelGeneric {
-		unpackGeneric(src, fields, lo, hi)
+		unpackGeneric[T](src, fields, lo, hi)
 		return
 	}
 	switch {
 	case unsafe.Sizeof(T(0)) == 1:
-		unpack8NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+		unpack8NEON(src, pointer(fields), len(fields), lo, hi)
 	case unsafe.Sizeof(T(0)) == 2:
-		unpack16NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+		unpack16NEON(src, pointer(fields), len(fields), lo, hi)
 	case unsafe.Sizeof(T(0)) == 4:
-		unpack32NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+		unpack32NEON(src, pointer(fields), len(fields), lo, hi)
 	case unsafe.Sizeof(T(0)) == 8:
-		unpack64NEON(pointer(src), pointer(fields), len(fields), lo, hi)
+		unpack64NEON(src, pointer(fields), len(fields), lo, hi)
 	}
 }

@@ -68,10 +68,10 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 	extractWarpGeneric(dst, src, pos, width, active)
 }
 
-func pack[T Word](dst, base []T, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
-	packGeneric(dst, base, fields, lo, hi, keep, value)
+func pack[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi, lane int, keep, value uint64, stream bool) {
+	packGeneric[T](dst, base, fields, lo, hi, keep, value)
 }
 
-func unpack[T Word](src []T, fields []Field, lo, hi int, stream bool) {
-	unpackGeneric(src, fields, lo, hi)
+func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool) {
+	unpackGeneric[T](src, fields, lo, hi)
 }

@@ -119,7 +119,7 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 	case forms.uneven():
 		packUneven(dst, base, fields, lane)
 	case onePiece(len(dst), lane, fields):
-		pack(dst, base, fields, 0, len(dst), int(lane), ^taken, value, false)
+		pack[T](pointer(dst), pointer(base), fields, 0, len(dst), int(lane), ^taken, value, false)
 	default:
 		packPlain(dst, base, fields, lane, ^taken, value)
 	}
@@ -154,7 +154,7 @@ func Unpack[T Word](src []T, fields ...Field) {
 	case !plain:
 		unpackUneven(src, fields)
 	case uintptr(len(src))*size <= unpackBytes && onePiece(len(src), 8, fields):
-		unpack(src, fields, 0, len(src), false)
+		unpack[T](pointer(src), fields, 0, len(src), false)
 	default:
 		unpackPlain(src, fields)
 	}
@@ -321,7 +321,7 @@ func onePiece(n int, lane uintptr, fields []Field) bool {
 // packPlain packs plain fields into what base keeps and the constants' value.
 func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value uint64) {
 	if onePiece(len(dst), lane, fields) {
-		pack(dst, base, fields, 0, len(dst), int(lane), keep, value, false)
+		pack[T](pointer(dst), pointer(base), fields, 0, len(dst), int(lane), keep, value, false)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
@@ -333,7 +333,7 @@ func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value 
 		if n >= 2*piece {
 			n = piece
 		}
-		pack(dst, base, fields, i, i+n, int(lane), keep, value, stream)
+		pack[T](pointer(dst), pointer(base), fields, i, i+n, int(lane), keep, value, stream)
 		i += n
 	}
 }
@@ -405,7 +405,7 @@ func unpackPlain[T Word](src []T, fields []Field) {
 	// after the other. Portable kernels are not bound by that.
 	piece := min(unpackBytes/int(size), max(pieceBytes/int(lane)/(len(fields)+1)&^63, 64))
 	if len(src) <= piece || current == levelGeneric {
-		unpack(src, fields, 0, len(src), false)
+		unpack[T](pointer(src), fields, 0, len(src), false)
 		return
 	}
 	stream := streamsFields(pointer(src), uintptr(len(src))*size, fields, len(src))
@@ -415,14 +415,14 @@ func unpackPlain[T Word](src []T, fields []Field) {
 	}
 	if !stream {
 		for i := 0; i < len(src); i += piece {
-			unpack(src, fields, i, min(i+piece, len(src)), false)
+			unpack[T](pointer(src), fields, i, min(i+piece, len(src)), false)
 		}
 		return
 	}
 	// Stores that bypass the cache want long runs: src stays in the second level.
 	for i := 0; i < len(src); i += pieceLanes[T]() {
 		for k := range fields {
-			unpack(src, fields[k:k+1], i, min(i+pieceLanes[T](), len(src)), true)
+			unpack[T](pointer(src), fields[k:k+1], i, min(i+pieceLanes[T](), len(src)), true)
 		}
 	}
 }

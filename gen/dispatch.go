@@ -82,7 +82,11 @@ func (d dispatch) render() {
 		}
 		d.printf("if %s {\n", condition)
 	}
-	d.printf("%sGeneric(%s)\n", d.name, strings.Join(d.genericArguments(), ", "))
+	instance := ""
+	if d.columns() {
+		instance = "[T]" // pointers do not tell it
+	}
+	d.printf("%sGeneric%s(%s)\n", d.name, instance, strings.Join(d.genericArguments(), ", "))
 	if d.isas != nil {
 		d.printf("return\n}\n")
 		switch {
@@ -121,14 +125,15 @@ func (d dispatch) callParams() []param {
 	}
 	switch {
 	case d.shape == packShape:
-		add("[]T", "dst", "base")
+		// Slices would not all go in registers.
+		add("unsafe.Pointer", "dst", "base")
 		add("[]Field", "fields")
 		add("int", "lo", "hi", "lane")
 		add("uint64", "keep", "value")
 		add("bool", "stream")
 		return list
 	case d.shape == unpackShape:
-		add("[]T", "src")
+		add("unsafe.Pointer", "src")
 		add("[]Field", "fields")
 		add("int", "lo", "hi")
 		add("bool", "stream")
@@ -289,8 +294,8 @@ func (d dispatch) asmArguments(t target) []string {
 			arg = "m"
 		case d.shape == warpShape && p.typ == "unsafe.Pointer":
 			arg = "unsafe.Pointer(" + p.name + ")"
-		case d.columns() && p.typ == "unsafe.Pointer":
-			arg = "pointer(" + p.name + ")"
+		case p.name == "fields":
+			arg = "pointer(fields)"
 		case p.name == "k":
 			arg = "len(fields)"
 		case p.name == "size":
@@ -327,6 +332,8 @@ func (d dispatch) genericArguments() []string {
 	for _, p := range d.callParams() {
 		switch {
 		case p.name == "stream" || p.name == "lane" || p.name == "n":
+		case d.columns():
+			list = append(list, p.name)
 		case p.name == "dst" && p.typ == "unsafe.Pointer":
 			list = append(list, "slice[T](dst, n)")
 		case p.typ == "unsafe.Pointer":
