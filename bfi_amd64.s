@@ -16197,6 +16197,7 @@ field3:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added4
+	PCALIGN $0x20
 
 less5:
 	MOVBQSX      24(SI), R11
@@ -16210,6 +16211,7 @@ less5:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added4
+	PCALIGN $0x20
 
 right6:
 	NEGQ         R11
@@ -16316,6 +16318,7 @@ field11:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added12
+	PCALIGN $0x20
 
 less13:
 	MOVBQSX      24(SI), R11
@@ -16350,6 +16353,7 @@ less13:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added12
+	PCALIGN $0x20
 
 right14:
 	NEGQ         R11
@@ -16470,6 +16474,7 @@ field21:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added22
+	PCALIGN $0x20
 
 less23:
 	MOVBQSX      24(SI), R11
@@ -16492,6 +16497,7 @@ less23:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added22
+	PCALIGN $0x20
 
 right24:
 	NEGQ         R11
@@ -16571,6 +16577,7 @@ field31:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added32
+	PCALIGN $0x20
 
 less33:
 	MOVBQSX      24(SI), R11
@@ -16584,6 +16591,7 @@ less33:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added32
+	PCALIGN $0x20
 
 right34:
 	NEGQ         R11
@@ -16649,6 +16657,7 @@ TEXT ·pack16AVX2(SB), NOSPLIT, $0-72
 	VPAND        Y1, Y2, Y2
 	VPOR         Y2, Y0, Y0
 	JMP          sized2
+	PCALIGN $0x20
 
 less3:
 	VPMOVZXBW (CX)(R8*1), Y2
@@ -16678,6 +16687,7 @@ field4:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added5
+	PCALIGN $0x20
 
 less7:
 	VPXOR        Y1, Y1, Y1
@@ -16687,6 +16697,7 @@ less7:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added5
+	PCALIGN $0x20
 
 less6:
 	CMPQ         R11, $0x01
@@ -16702,6 +16713,7 @@ less6:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added5
+	PCALIGN $0x20
 
 right9:
 	NEGQ         R11
@@ -16713,6 +16725,7 @@ right9:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added5
+	PCALIGN $0x20
 
 less8:
 	MOVBQSX      24(SI), R11
@@ -16727,6 +16740,7 @@ less8:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added5
+	PCALIGN $0x20
 
 right10:
 	NEGQ         R11
@@ -16794,6 +16808,7 @@ tile11:
 	VPAND        Y9, Y10, Y10
 	VPOR         Y10, Y8, Y8
 	JMP          sized14
+	PCALIGN $0x20
 
 less15:
 	VPMOVZXBW (CX)(BX*1), Y10
@@ -16865,6 +16880,7 @@ field16:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added17
+	PCALIGN $0x20
 
 less19:
 	VPXOR        Y9, Y9, Y9
@@ -16902,6 +16918,7 @@ less19:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added17
+	PCALIGN $0x20
 
 less18:
 	CMPQ         R11, $0x01
@@ -16938,6 +16955,7 @@ less18:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added17
+	PCALIGN $0x20
 
 right21:
 	NEGQ         R11
@@ -16977,6 +16995,7 @@ right21:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added17
+	PCALIGN $0x20
 
 less20:
 	MOVBQSX      24(SI), R11
@@ -17019,6 +17038,7 @@ less20:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added17
+	PCALIGN $0x20
 
 right22:
 	NEGQ         R11
@@ -17076,6 +17096,7 @@ field16Last:
 	VMOVDQU Y7, 192(AX)(BX*2)
 	VMOVDQU Y8, 224(AX)(BX*2)
 	JMP     sized24
+	PCALIGN $0x20
 
 less25:
 	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
@@ -17151,6 +17172,7 @@ tile26:
 	VPAND        Y5, Y6, Y6
 	VPOR         Y6, Y4, Y4
 	JMP          sized29
+	PCALIGN $0x20
 
 less30:
 	VPMOVZXBW (CX)(BX*1), Y6
@@ -17198,6 +17220,7 @@ field31:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added32
+	PCALIGN $0x20
 
 less34:
 	VPXOR        Y5, Y5, Y5
@@ -17219,6 +17242,7 @@ less34:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added32
+	PCALIGN $0x20
 
 less33:
 	CMPQ         R11, $0x01
@@ -17243,6 +17267,7 @@ less33:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added32
+	PCALIGN $0x20
 
 right36:
 	NEGQ         R11
@@ -17266,6 +17291,7 @@ right36:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added32
+	PCALIGN $0x20
 
 less35:
 	MOVBQSX      24(SI), R11
@@ -17292,6 +17318,7 @@ less35:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added32
+	PCALIGN $0x20
 
 right37:
 	NEGQ         R11
@@ -17329,6 +17356,7 @@ field31Last:
 	VMOVDQU Y3, 64(AX)(BX*2)
 	VMOVDQU Y4, 96(AX)(BX*2)
 	JMP     sized39
+	PCALIGN $0x20
 
 less40:
 	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
@@ -17376,6 +17404,7 @@ tile41:
 	VPAND        Y2, Y3, Y3
 	VPOR         Y3, Y1, Y1
 	JMP          sized44
+	PCALIGN $0x20
 
 less45:
 	VPMOVZXBW (CX)(BX*1), Y3
@@ -17405,6 +17434,7 @@ field46:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added47
+	PCALIGN $0x20
 
 less49:
 	VPXOR        Y2, Y2, Y2
@@ -17414,6 +17444,7 @@ less49:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added47
+	PCALIGN $0x20
 
 less48:
 	CMPQ         R11, $0x01
@@ -17429,6 +17460,7 @@ less48:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added47
+	PCALIGN $0x20
 
 right51:
 	NEGQ         R11
@@ -17440,6 +17472,7 @@ right51:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added47
+	PCALIGN $0x20
 
 less50:
 	MOVBQSX      24(SI), R11
@@ -17454,6 +17487,7 @@ less50:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added47
+	PCALIGN $0x20
 
 right52:
 	NEGQ         R11
@@ -17476,6 +17510,7 @@ field46Last:
 	JB      less55
 	VMOVDQU Y1, (AX)(BX*2)
 	JMP     sized54
+	PCALIGN $0x20
 
 less55:
 	VPSHUFB      narrow16To8<>+0(SB), Y1, Y1
@@ -17497,6 +17532,7 @@ tileDone42:
 	JB      less58
 	VMOVDQU Y0, (AX)(R8*2)
 	JMP     sized57
+	PCALIGN $0x20
 
 less58:
 	VPSHUFB      narrow16To8<>+0(SB), Y0, Y0
@@ -17542,12 +17578,14 @@ TEXT ·pack32AVX2(SB), NOSPLIT, $0-72
 	VPAND        Y1, Y2, Y2
 	VPOR         Y2, Y0, Y0
 	JMP          sized2
+	PCALIGN $0x20
 
 less4:
 	VPMOVZXWD (CX)(R8*2), Y2
 	VPAND     Y1, Y2, Y2
 	VPOR      Y2, Y0, Y0
 	JMP       sized2
+	PCALIGN $0x20
 
 less3:
 	VPMOVZXBD (CX)(R8*1), Y2
@@ -17579,6 +17617,7 @@ field5:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 less9:
 	VPXOR        Y1, Y1, Y1
@@ -17588,6 +17627,7 @@ less9:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 less8:
 	VPXOR        Y1, Y1, Y1
@@ -17597,6 +17637,7 @@ less8:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 less7:
 	CMPQ         R11, $0x01
@@ -17614,6 +17655,7 @@ less7:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 right12:
 	NEGQ         R11
@@ -17625,6 +17667,7 @@ right12:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 less11:
 	MOVBQSX      24(SI), R11
@@ -17639,6 +17682,7 @@ less11:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 right13:
 	NEGQ         R11
@@ -17650,6 +17694,7 @@ right13:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 less10:
 	MOVBQSX      24(SI), R11
@@ -17664,6 +17709,7 @@ less10:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added6
+	PCALIGN $0x20
 
 right14:
 	NEGQ         R11
@@ -17733,6 +17779,7 @@ tile15:
 	VPAND        Y9, Y10, Y10
 	VPOR         Y10, Y8, Y8
 	JMP          sized18
+	PCALIGN $0x20
 
 less20:
 	VPMOVZXWD (CX)(BX*2), Y10
@@ -17760,6 +17807,7 @@ less20:
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y8, Y8
 	JMP       sized18
+	PCALIGN $0x20
 
 less19:
 	VPMOVZXBD (CX)(BX*1), Y10
@@ -17833,6 +17881,7 @@ field21:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 less25:
 	VPXOR        Y9, Y9, Y9
@@ -17870,6 +17919,7 @@ less25:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 less24:
 	VPXOR        Y9, Y9, Y9
@@ -17907,6 +17957,7 @@ less24:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 less23:
 	CMPQ         R11, $0x01
@@ -17945,6 +17996,7 @@ less23:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 right28:
 	NEGQ         R11
@@ -17984,6 +18036,7 @@ right28:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 less27:
 	MOVBQSX      24(SI), R11
@@ -18026,6 +18079,7 @@ less27:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 right29:
 	NEGQ         R11
@@ -18065,6 +18119,7 @@ right29:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 less26:
 	MOVBQSX      24(SI), R11
@@ -18107,6 +18162,7 @@ less26:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added22
+	PCALIGN $0x20
 
 right30:
 	NEGQ         R11
@@ -18166,6 +18222,7 @@ field21Last:
 	VMOVDQU Y7, 192(AX)(BX*4)
 	VMOVDQU Y8, 224(AX)(BX*4)
 	JMP     sized32
+	PCALIGN $0x20
 
 less34:
 	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
@@ -18201,6 +18258,7 @@ less34:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 112(AX)(BX*2)
 	JMP          sized32
+	PCALIGN $0x20
 
 less33:
 	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
@@ -18278,6 +18336,7 @@ tile35:
 	VPAND        Y5, Y6, Y6
 	VPOR         Y6, Y4, Y4
 	JMP          sized38
+	PCALIGN $0x20
 
 less40:
 	VPMOVZXWD (CX)(BX*2), Y6
@@ -18293,6 +18352,7 @@ less40:
 	VPAND     Y5, Y6, Y6
 	VPOR      Y6, Y4, Y4
 	JMP       sized38
+	PCALIGN $0x20
 
 less39:
 	VPMOVZXBD (CX)(BX*1), Y6
@@ -18342,6 +18402,7 @@ field41:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 less45:
 	VPXOR        Y5, Y5, Y5
@@ -18363,6 +18424,7 @@ less45:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 less44:
 	VPXOR        Y5, Y5, Y5
@@ -18384,6 +18446,7 @@ less44:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 less43:
 	CMPQ         R11, $0x01
@@ -18410,6 +18473,7 @@ less43:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 right48:
 	NEGQ         R11
@@ -18433,6 +18497,7 @@ right48:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 less47:
 	MOVBQSX      24(SI), R11
@@ -18459,6 +18524,7 @@ less47:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 right49:
 	NEGQ         R11
@@ -18482,6 +18548,7 @@ right49:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 less46:
 	MOVBQSX      24(SI), R11
@@ -18508,6 +18575,7 @@ less46:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added42
+	PCALIGN $0x20
 
 right50:
 	NEGQ         R11
@@ -18547,6 +18615,7 @@ field41Last:
 	VMOVDQU Y3, 64(AX)(BX*4)
 	VMOVDQU Y4, 96(AX)(BX*4)
 	JMP     sized52
+	PCALIGN $0x20
 
 less54:
 	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
@@ -18566,6 +18635,7 @@ less54:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 48(AX)(BX*2)
 	JMP          sized52
+	PCALIGN $0x20
 
 less53:
 	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
@@ -18615,12 +18685,14 @@ tile55:
 	VPAND        Y2, Y3, Y3
 	VPOR         Y3, Y1, Y1
 	JMP          sized58
+	PCALIGN $0x20
 
 less60:
 	VPMOVZXWD (CX)(BX*2), Y3
 	VPAND     Y2, Y3, Y3
 	VPOR      Y3, Y1, Y1
 	JMP       sized58
+	PCALIGN $0x20
 
 less59:
 	VPMOVZXBD (CX)(BX*1), Y3
@@ -18652,6 +18724,7 @@ field61:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 less65:
 	VPXOR        Y2, Y2, Y2
@@ -18661,6 +18734,7 @@ less65:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 less64:
 	VPXOR        Y2, Y2, Y2
@@ -18670,6 +18744,7 @@ less64:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 less63:
 	CMPQ         R11, $0x01
@@ -18687,6 +18762,7 @@ less63:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 right68:
 	NEGQ         R11
@@ -18698,6 +18774,7 @@ right68:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 less67:
 	MOVBQSX      24(SI), R11
@@ -18712,6 +18789,7 @@ less67:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 right69:
 	NEGQ         R11
@@ -18723,6 +18801,7 @@ right69:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 less66:
 	MOVBQSX      24(SI), R11
@@ -18737,6 +18816,7 @@ less66:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added62
+	PCALIGN $0x20
 
 right70:
 	NEGQ         R11
@@ -18761,6 +18841,7 @@ field61Last:
 	JB      less74
 	VMOVDQU Y1, (AX)(BX*4)
 	JMP     sized72
+	PCALIGN $0x20
 
 less74:
 	VPSHUFB      narrow32To16<>+0(SB), Y1, Y1
@@ -18768,6 +18849,7 @@ less74:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, (AX)(BX*2)
 	JMP          sized72
+	PCALIGN $0x20
 
 less73:
 	VPSHUFB      narrow32To8<>+0(SB), Y1, Y1
@@ -18791,6 +18873,7 @@ tileDone56:
 	JB      less78
 	VMOVDQU Y0, (AX)(R8*4)
 	JMP     sized76
+	PCALIGN $0x20
 
 less78:
 	VPSHUFB      narrow32To16<>+0(SB), Y0, Y0
@@ -18798,6 +18881,7 @@ less78:
 	VPOR         X1, X0, X0
 	VMOVDQU      X0, (AX)(R8*2)
 	JMP          sized76
+	PCALIGN $0x20
 
 less77:
 	VPSHUFB      narrow32To8<>+0(SB), Y0, Y0
@@ -18843,12 +18927,14 @@ TEXT ·pack64AVX2(SB), NOSPLIT, $0-72
 	VPAND        Y1, Y2, Y2
 	VPOR         Y2, Y0, Y0
 	JMP          sized2
+	PCALIGN $0x20
 
 less4:
 	VPMOVZXDQ (CX)(R8*4), Y2
 	VPAND     Y1, Y2, Y2
 	VPOR      Y2, Y0, Y0
 	JMP       sized2
+	PCALIGN $0x20
 
 less3:
 	CMPQ      SI, $0x02
@@ -18857,6 +18943,7 @@ less3:
 	VPAND     Y1, Y2, Y2
 	VPOR      Y2, Y0, Y0
 	JMP       sized2
+	PCALIGN $0x20
 
 less5:
 	VPMOVZXBQ (CX)(R8*1), Y2
@@ -18888,6 +18975,7 @@ field6:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less10:
 	VPXOR        Y1, Y1, Y1
@@ -18897,6 +18985,7 @@ less10:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less9:
 	CMPQ         R11, $0x05
@@ -18908,6 +18997,7 @@ less9:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less11:
 	VPXOR        Y1, Y1, Y1
@@ -18917,6 +19007,7 @@ less11:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less8:
 	CMPQ         R11, $0x02
@@ -18934,6 +19025,7 @@ less8:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 right14:
 	NEGQ         R11
@@ -18945,6 +19037,7 @@ right14:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less13:
 	MOVBQSX      24(SI), R11
@@ -18959,6 +19052,7 @@ less13:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 right15:
 	NEGQ         R11
@@ -18970,6 +19064,7 @@ right15:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less12:
 	CMPQ         R11, $0x01
@@ -18986,6 +19081,7 @@ less12:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 right17:
 	NEGQ         R11
@@ -18997,6 +19093,7 @@ right17:
 	VPAND        Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 less16:
 	MOVBQSX      24(SI), R11
@@ -19011,6 +19108,7 @@ less16:
 	VPSLLVQ      Y2, Y1, Y1
 	VPOR         Y0, Y1, Y0
 	JMP          added7
+	PCALIGN $0x20
 
 right18:
 	NEGQ         R11
@@ -19080,6 +19178,7 @@ tile19:
 	VPAND        Y9, Y10, Y10
 	VPOR         Y10, Y8, Y8
 	JMP          sized22
+	PCALIGN $0x20
 
 less24:
 	VPMOVZXDQ (CX)(BX*4), Y10
@@ -19107,6 +19206,7 @@ less24:
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y8, Y8
 	JMP       sized22
+	PCALIGN $0x20
 
 less23:
 	CMPQ      SI, $0x02
@@ -19136,6 +19236,7 @@ less23:
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y8, Y8
 	JMP       sized22
+	PCALIGN $0x20
 
 less25:
 	VPMOVZXBQ (CX)(BX*1), Y10
@@ -19209,6 +19310,7 @@ field26:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less30:
 	VPXOR        Y9, Y9, Y9
@@ -19246,6 +19348,7 @@ less30:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less29:
 	CMPQ         R11, $0x05
@@ -19285,6 +19388,7 @@ less29:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less31:
 	VPXOR        Y9, Y9, Y9
@@ -19322,6 +19426,7 @@ less31:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less28:
 	CMPQ         R11, $0x02
@@ -19360,6 +19465,7 @@ less28:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 right34:
 	NEGQ         R11
@@ -19399,6 +19505,7 @@ right34:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less33:
 	MOVBQSX      24(SI), R11
@@ -19441,6 +19548,7 @@ less33:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 right35:
 	NEGQ         R11
@@ -19480,6 +19588,7 @@ right35:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less32:
 	CMPQ         R11, $0x01
@@ -19524,6 +19633,7 @@ less32:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 right37:
 	NEGQ         R11
@@ -19563,6 +19673,7 @@ right37:
 	VPAND        Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 less36:
 	MOVBQSX      24(SI), R11
@@ -19605,6 +19716,7 @@ less36:
 	VPSLLVQ      Y10, Y9, Y9
 	VPOR         Y8, Y9, Y8
 	JMP          added27
+	PCALIGN $0x20
 
 right38:
 	NEGQ         R11
@@ -19664,6 +19776,7 @@ field26Last:
 	VMOVDQU Y7, 192(AX)(BX*8)
 	VMOVDQU Y8, 224(AX)(BX*8)
 	JMP     sized40
+	PCALIGN $0x20
 
 less42:
 	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
@@ -19699,6 +19812,7 @@ less42:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 112(AX)(BX*4)
 	JMP          sized40
+	PCALIGN $0x20
 
 less41:
 	CMPQ         SI, $0x02
@@ -19736,6 +19850,7 @@ less41:
 	VPOR         X2, X1, X1
 	VMOVQ        X1, 56(AX)(BX*2)
 	JMP          sized40
+	PCALIGN $0x20
 
 less43:
 	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
@@ -19813,6 +19928,7 @@ tile44:
 	VPAND        Y5, Y6, Y6
 	VPOR         Y6, Y4, Y4
 	JMP          sized47
+	PCALIGN $0x20
 
 less49:
 	VPMOVZXDQ (CX)(BX*4), Y6
@@ -19828,6 +19944,7 @@ less49:
 	VPAND     Y5, Y6, Y6
 	VPOR      Y6, Y4, Y4
 	JMP       sized47
+	PCALIGN $0x20
 
 less48:
 	CMPQ      SI, $0x02
@@ -19845,6 +19962,7 @@ less48:
 	VPAND     Y5, Y6, Y6
 	VPOR      Y6, Y4, Y4
 	JMP       sized47
+	PCALIGN $0x20
 
 less50:
 	VPMOVZXBQ (CX)(BX*1), Y6
@@ -19894,6 +20012,7 @@ field51:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less55:
 	VPXOR        Y5, Y5, Y5
@@ -19915,6 +20034,7 @@ less55:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less54:
 	CMPQ         R11, $0x05
@@ -19938,6 +20058,7 @@ less54:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less56:
 	VPXOR        Y5, Y5, Y5
@@ -19959,6 +20080,7 @@ less56:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less53:
 	CMPQ         R11, $0x02
@@ -19985,6 +20107,7 @@ less53:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 right59:
 	NEGQ         R11
@@ -20008,6 +20131,7 @@ right59:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less58:
 	MOVBQSX      24(SI), R11
@@ -20034,6 +20158,7 @@ less58:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 right60:
 	NEGQ         R11
@@ -20057,6 +20182,7 @@ right60:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less57:
 	CMPQ         R11, $0x01
@@ -20085,6 +20211,7 @@ less57:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 right62:
 	NEGQ         R11
@@ -20108,6 +20235,7 @@ right62:
 	VPAND        Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 less61:
 	MOVBQSX      24(SI), R11
@@ -20134,6 +20262,7 @@ less61:
 	VPSLLVQ      Y6, Y5, Y5
 	VPOR         Y4, Y5, Y4
 	JMP          added52
+	PCALIGN $0x20
 
 right63:
 	NEGQ         R11
@@ -20173,6 +20302,7 @@ field51Last:
 	VMOVDQU Y3, 64(AX)(BX*8)
 	VMOVDQU Y4, 96(AX)(BX*8)
 	JMP     sized65
+	PCALIGN $0x20
 
 less67:
 	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
@@ -20192,6 +20322,7 @@ less67:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, 48(AX)(BX*4)
 	JMP          sized65
+	PCALIGN $0x20
 
 less66:
 	CMPQ         SI, $0x02
@@ -20213,6 +20344,7 @@ less66:
 	VPOR         X2, X1, X1
 	VMOVQ        X1, 24(AX)(BX*2)
 	JMP          sized65
+	PCALIGN $0x20
 
 less68:
 	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
@@ -20262,12 +20394,14 @@ tile69:
 	VPAND        Y2, Y3, Y3
 	VPOR         Y3, Y1, Y1
 	JMP          sized72
+	PCALIGN $0x20
 
 less74:
 	VPMOVZXDQ (CX)(BX*4), Y3
 	VPAND     Y2, Y3, Y3
 	VPOR      Y3, Y1, Y1
 	JMP       sized72
+	PCALIGN $0x20
 
 less73:
 	CMPQ      SI, $0x02
@@ -20276,6 +20410,7 @@ less73:
 	VPAND     Y2, Y3, Y3
 	VPOR      Y3, Y1, Y1
 	JMP       sized72
+	PCALIGN $0x20
 
 less75:
 	VPMOVZXBQ (CX)(BX*1), Y3
@@ -20307,6 +20442,7 @@ field76:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less80:
 	VPXOR        Y2, Y2, Y2
@@ -20316,6 +20452,7 @@ less80:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less79:
 	CMPQ         R11, $0x05
@@ -20327,6 +20464,7 @@ less79:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less81:
 	VPXOR        Y2, Y2, Y2
@@ -20336,6 +20474,7 @@ less81:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less78:
 	CMPQ         R11, $0x02
@@ -20353,6 +20492,7 @@ less78:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 right84:
 	NEGQ         R11
@@ -20364,6 +20504,7 @@ right84:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less83:
 	MOVBQSX      24(SI), R11
@@ -20378,6 +20519,7 @@ less83:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 right85:
 	NEGQ         R11
@@ -20389,6 +20531,7 @@ right85:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less82:
 	CMPQ         R11, $0x01
@@ -20405,6 +20548,7 @@ less82:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 right87:
 	NEGQ         R11
@@ -20416,6 +20560,7 @@ right87:
 	VPAND        Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 less86:
 	MOVBQSX      24(SI), R11
@@ -20430,6 +20575,7 @@ less86:
 	VPSLLVQ      Y3, Y2, Y2
 	VPOR         Y1, Y2, Y1
 	JMP          added77
+	PCALIGN $0x20
 
 right88:
 	NEGQ         R11
@@ -20454,6 +20600,7 @@ field76Last:
 	JB      less92
 	VMOVDQU Y1, (AX)(BX*8)
 	JMP     sized90
+	PCALIGN $0x20
 
 less92:
 	VPSHUFB      narrow64To32<>+0(SB), Y1, Y1
@@ -20461,6 +20608,7 @@ less92:
 	VPOR         X2, X1, X1
 	VMOVDQU      X1, (AX)(BX*4)
 	JMP          sized90
+	PCALIGN $0x20
 
 less91:
 	CMPQ         SI, $0x02
@@ -20470,6 +20618,7 @@ less91:
 	VPOR         X2, X1, X1
 	VMOVQ        X1, (AX)(BX*2)
 	JMP          sized90
+	PCALIGN $0x20
 
 less93:
 	VPSHUFB      narrow64To8<>+0(SB), Y1, Y1
@@ -20493,6 +20642,7 @@ tileDone70:
 	JB      less97
 	VMOVDQU Y0, (AX)(R8*8)
 	JMP     sized95
+	PCALIGN $0x20
 
 less97:
 	VPSHUFB      narrow64To32<>+0(SB), Y0, Y0
@@ -20500,6 +20650,7 @@ less97:
 	VPOR         X1, X0, X0
 	VMOVDQU      X0, (AX)(R8*4)
 	JMP          sized95
+	PCALIGN $0x20
 
 less96:
 	CMPQ         CX, $0x02
@@ -20509,6 +20660,7 @@ less96:
 	VPOR         X1, X0, X0
 	VMOVQ        X0, (AX)(R8*2)
 	JMP          sized95
+	PCALIGN $0x20
 
 less98:
 	VPSHUFB      narrow64To8<>+0(SB), Y0, Y0
@@ -20576,6 +20728,7 @@ field4:
 	VPMOVM2B     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less6:
 	VPBROADCASTQ 24(R8), Z1
@@ -20657,6 +20810,7 @@ field11:
 	VPMOVM2B     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added12
+	PCALIGN $0x20
 
 less13:
 	VPBROADCASTQ 24(DI), Z4
@@ -20748,6 +20902,7 @@ field21:
 	VPMOVM2B     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added22
+	PCALIGN $0x20
 
 less23:
 	VPBROADCASTQ 24(DI), Z2
@@ -20821,6 +20976,7 @@ field31:
 	VPMOVM2B     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added32
+	PCALIGN $0x20
 
 less33:
 	VPBROADCASTQ 24(DI), Z1
@@ -20891,6 +21047,7 @@ field39:
 	VPMOVM2B     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added40
+	PCALIGN $0x20
 
 less41:
 	VPBROADCASTQ 24(CX), Z1
@@ -20976,6 +21133,7 @@ field4:
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less7:
 	VPBROADCASTW 16(R8), Z1
@@ -20985,6 +21143,7 @@ less7:
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less6:
 	CMPQ         R11, $0x01
@@ -20995,6 +21154,7 @@ less6:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less8:
 	VPBROADCASTQ 24(R8), Z1
@@ -21047,6 +21207,7 @@ tile9:
 	VPANDQ       Z4, Z5, Z5
 	VPORQ        Z5, Z3, Z3
 	JMP          sized12
+	PCALIGN $0x20
 
 less13:
 	VPMOVZXBW (CX)(BX*1), Z5
@@ -21097,6 +21258,7 @@ field14:
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added15
+	PCALIGN $0x20
 
 less17:
 	VPBROADCASTW 16(DI), Z4
@@ -21117,6 +21279,7 @@ less17:
 	VPMOVM2W     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added15
+	PCALIGN $0x20
 
 less16:
 	CMPQ         R10, $0x01
@@ -21136,6 +21299,7 @@ less16:
 	VPROLVQ      Z4, Z6, Z4
 	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
 	JMP          added15
+	PCALIGN $0x20
 
 less18:
 	VPBROADCASTQ 24(DI), Z4
@@ -21177,6 +21341,7 @@ cached20:
 	VMOVDQU64 Z2, 128(AX)(BX*2)
 	VMOVDQU64 Z3, 192(AX)(BX*2)
 	JMP       sized21
+	PCALIGN $0x20
 
 less22:
 	VPMOVWB Z0, Y0
@@ -21219,6 +21384,7 @@ tile23:
 	VPANDQ       Z2, Z3, Z3
 	VPORQ        Z3, Z1, Z1
 	JMP          sized26
+	PCALIGN $0x20
 
 less27:
 	VPMOVZXBW (CX)(BX*1), Z3
@@ -21255,6 +21421,7 @@ field28:
 	VPMOVM2W     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added29
+	PCALIGN $0x20
 
 less31:
 	VPBROADCASTW 16(DI), Z2
@@ -21267,6 +21434,7 @@ less31:
 	VPMOVM2W     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added29
+	PCALIGN $0x20
 
 less30:
 	CMPQ         R10, $0x01
@@ -21280,6 +21448,7 @@ less30:
 	VPROLVQ      Z2, Z4, Z2
 	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
 	JMP          added29
+	PCALIGN $0x20
 
 less32:
 	VPBROADCASTQ 24(DI), Z2
@@ -21311,6 +21480,7 @@ cached34:
 	VMOVDQU64 Z0, (AX)(BX*2)
 	VMOVDQU64 Z1, 64(AX)(BX*2)
 	JMP       sized35
+	PCALIGN $0x20
 
 less36:
 	VPMOVWB Z0, Y0
@@ -21345,6 +21515,7 @@ tile37:
 	VPANDQ       Z1, Z2, Z2
 	VPORQ        Z2, Z0, Z0
 	JMP          sized40
+	PCALIGN $0x20
 
 less41:
 	VPMOVZXBW (CX)(BX*1), Z2
@@ -21374,6 +21545,7 @@ field42:
 	VPMOVM2W     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added43
+	PCALIGN $0x20
 
 less45:
 	VPBROADCASTW 16(DI), Z1
@@ -21382,6 +21554,7 @@ less45:
 	VPMOVM2W     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added43
+	PCALIGN $0x20
 
 less44:
 	CMPQ         R10, $0x01
@@ -21392,6 +21565,7 @@ less44:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added43
+	PCALIGN $0x20
 
 less46:
 	VPBROADCASTQ 24(DI), Z1
@@ -21418,6 +21592,7 @@ cached48:
 	JB        less50
 	VMOVDQU64 Z0, (AX)(BX*2)
 	JMP       sized49
+	PCALIGN $0x20
 
 less50:
 	VPMOVWB Z0, Y0
@@ -21452,6 +21627,7 @@ tileDone38:
 	VPANDQ       Z1, Z2, Z2
 	VPORQ        Z2, Z0, Z0
 	JMP          sized52
+	PCALIGN $0x20
 
 less53:
 	VMOVDQU8.Z (CX)(BX*1), K1, Y2
@@ -21482,6 +21658,7 @@ field54:
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added55
+	PCALIGN $0x20
 
 less57:
 	VPBROADCASTW 16(CX), Z1
@@ -21491,6 +21668,7 @@ less57:
 	VPMOVM2W     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added55
+	PCALIGN $0x20
 
 less56:
 	CMPQ         DI, $0x01
@@ -21501,6 +21679,7 @@ less56:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added55
+	PCALIGN $0x20
 
 less58:
 	VPBROADCASTQ 24(CX), Z1
@@ -21521,6 +21700,7 @@ field54Last:
 	JB        less61
 	VMOVDQU16 Z0, K1, (AX)(BX*2)
 	JMP       sized60
+	PCALIGN $0x20
 
 less61:
 	VPMOVWB  Z0, Y0
@@ -21597,6 +21777,7 @@ field4:
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less8:
 	VPBROADCASTD 16(R8), Z1
@@ -21606,6 +21787,7 @@ less8:
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less7:
 	VPBROADCASTD 16(R8), Z1
@@ -21615,6 +21797,7 @@ less7:
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less6:
 	CMPQ         R11, $0x01
@@ -21627,6 +21810,7 @@ less6:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGD   $0xf8, Z2, Z1, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less10:
 	VPBROADCASTQ 24(R8), Z1
@@ -21636,6 +21820,7 @@ less10:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGD   $0xf8, Z2, Z1, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less9:
 	VPBROADCASTQ 24(R8), Z1
@@ -21706,6 +21891,7 @@ tile11:
 	VPANDQ       Z8, Z9, Z9
 	VPORQ        Z9, Z7, Z7
 	JMP          sized14
+	PCALIGN $0x20
 
 less16:
 	VPMOVZXWD (CX)(BX*2), Z9
@@ -21733,6 +21919,7 @@ less16:
 	VPANDQ    Z8, Z9, Z9
 	VPORQ     Z9, Z7, Z7
 	JMP       sized14
+	PCALIGN $0x20
 
 less15:
 	VPMOVZXBD (CX)(BX*1), Z9
@@ -21813,6 +22000,7 @@ field17:
 	VPMOVM2D     K1, Z9
 	VPTERNLOGD   $0xf8, Z8, Z9, Z7
 	JMP          added18
+	PCALIGN $0x20
 
 less21:
 	VPBROADCASTD 16(DI), Z8
@@ -21849,6 +22037,7 @@ less21:
 	VPMOVM2D     K1, Z9
 	VPTERNLOGD   $0xf8, Z8, Z9, Z7
 	JMP          added18
+	PCALIGN $0x20
 
 less20:
 	VPBROADCASTD 16(DI), Z8
@@ -21885,6 +22074,7 @@ less20:
 	VPMOVM2D     K1, Z9
 	VPTERNLOGD   $0xf8, Z8, Z9, Z7
 	JMP          added18
+	PCALIGN $0x20
 
 less19:
 	CMPQ         R10, $0x01
@@ -21918,6 +22108,7 @@ less19:
 	VPROLVQ      Z8, Z10, Z8
 	VPTERNLOGD   $0xf8, Z9, Z8, Z7
 	JMP          added18
+	PCALIGN $0x20
 
 less23:
 	VPBROADCASTQ 24(DI), Z8
@@ -21947,6 +22138,7 @@ less23:
 	VPROLVQ      Z8, Z10, Z8
 	VPTERNLOGD   $0xf8, Z9, Z8, Z7
 	JMP          added18
+	PCALIGN $0x20
 
 less22:
 	VPBROADCASTQ 24(DI), Z8
@@ -22010,6 +22202,7 @@ cached25:
 	VMOVDQU64 Z6, 384(AX)(BX*4)
 	VMOVDQU64 Z7, 448(AX)(BX*4)
 	JMP       sized26
+	PCALIGN $0x20
 
 less28:
 	VPMOVDW Z0, Y0
@@ -22029,6 +22222,7 @@ less28:
 	VPMOVDW Z7, Y0
 	VMOVDQU Y0, 224(AX)(BX*2)
 	JMP     sized26
+	PCALIGN $0x20
 
 less27:
 	VPMOVDB Z0, X0
@@ -22089,6 +22283,7 @@ tile29:
 	VPANDQ       Z4, Z5, Z5
 	VPORQ        Z5, Z3, Z3
 	JMP          sized32
+	PCALIGN $0x20
 
 less34:
 	VPMOVZXWD (CX)(BX*2), Z5
@@ -22104,6 +22299,7 @@ less34:
 	VPANDQ    Z4, Z5, Z5
 	VPORQ     Z5, Z3, Z3
 	JMP       sized32
+	PCALIGN $0x20
 
 less33:
 	VPMOVZXBD (CX)(BX*1), Z5
@@ -22156,6 +22352,7 @@ field35:
 	VPMOVM2D     K1, Z5
 	VPTERNLOGD   $0xf8, Z4, Z5, Z3
 	JMP          added36
+	PCALIGN $0x20
 
 less39:
 	VPBROADCASTD 16(DI), Z4
@@ -22176,6 +22373,7 @@ less39:
 	VPMOVM2D     K1, Z5
 	VPTERNLOGD   $0xf8, Z4, Z5, Z3
 	JMP          added36
+	PCALIGN $0x20
 
 less38:
 	VPBROADCASTD 16(DI), Z4
@@ -22196,6 +22394,7 @@ less38:
 	VPMOVM2D     K1, Z5
 	VPTERNLOGD   $0xf8, Z4, Z5, Z3
 	JMP          added36
+	PCALIGN $0x20
 
 less37:
 	CMPQ         R10, $0x01
@@ -22217,6 +22416,7 @@ less37:
 	VPROLVQ      Z4, Z6, Z4
 	VPTERNLOGD   $0xf8, Z5, Z4, Z3
 	JMP          added36
+	PCALIGN $0x20
 
 less41:
 	VPBROADCASTQ 24(DI), Z4
@@ -22234,6 +22434,7 @@ less41:
 	VPROLVQ      Z4, Z6, Z4
 	VPTERNLOGD   $0xf8, Z5, Z4, Z3
 	JMP          added36
+	PCALIGN $0x20
 
 less40:
 	VPBROADCASTQ 24(DI), Z4
@@ -22277,6 +22478,7 @@ cached43:
 	VMOVDQU64 Z2, 128(AX)(BX*4)
 	VMOVDQU64 Z3, 192(AX)(BX*4)
 	JMP       sized44
+	PCALIGN $0x20
 
 less46:
 	VPMOVDW Z0, Y0
@@ -22288,6 +22490,7 @@ less46:
 	VPMOVDW Z3, Y0
 	VMOVDQU Y0, 96(AX)(BX*2)
 	JMP     sized44
+	PCALIGN $0x20
 
 less45:
 	VPMOVDB Z0, X0
@@ -22332,6 +22535,7 @@ tile47:
 	VPANDQ       Z2, Z3, Z3
 	VPORQ        Z3, Z1, Z1
 	JMP          sized50
+	PCALIGN $0x20
 
 less52:
 	VPMOVZXWD (CX)(BX*2), Z3
@@ -22341,6 +22545,7 @@ less52:
 	VPANDQ    Z2, Z3, Z3
 	VPORQ     Z3, Z1, Z1
 	JMP       sized50
+	PCALIGN $0x20
 
 less51:
 	VPMOVZXBD (CX)(BX*1), Z3
@@ -22379,6 +22584,7 @@ field53:
 	VPMOVM2D     K1, Z3
 	VPTERNLOGD   $0xf8, Z2, Z3, Z1
 	JMP          added54
+	PCALIGN $0x20
 
 less57:
 	VPBROADCASTD 16(DI), Z2
@@ -22391,6 +22597,7 @@ less57:
 	VPMOVM2D     K1, Z3
 	VPTERNLOGD   $0xf8, Z2, Z3, Z1
 	JMP          added54
+	PCALIGN $0x20
 
 less56:
 	VPBROADCASTD 16(DI), Z2
@@ -22403,6 +22610,7 @@ less56:
 	VPMOVM2D     K1, Z3
 	VPTERNLOGD   $0xf8, Z2, Z3, Z1
 	JMP          added54
+	PCALIGN $0x20
 
 less55:
 	CMPQ         R10, $0x01
@@ -22418,6 +22626,7 @@ less55:
 	VPROLVQ      Z2, Z4, Z2
 	VPTERNLOGD   $0xf8, Z3, Z2, Z1
 	JMP          added54
+	PCALIGN $0x20
 
 less59:
 	VPBROADCASTQ 24(DI), Z2
@@ -22429,6 +22638,7 @@ less59:
 	VPROLVQ      Z2, Z4, Z2
 	VPTERNLOGD   $0xf8, Z3, Z2, Z1
 	JMP          added54
+	PCALIGN $0x20
 
 less58:
 	VPBROADCASTQ 24(DI), Z2
@@ -22462,6 +22672,7 @@ cached61:
 	VMOVDQU64 Z0, (AX)(BX*4)
 	VMOVDQU64 Z1, 64(AX)(BX*4)
 	JMP       sized62
+	PCALIGN $0x20
 
 less64:
 	VPMOVDW Z0, Y0
@@ -22469,6 +22680,7 @@ less64:
 	VPMOVDW Z1, Y0
 	VMOVDQU Y0, 32(AX)(BX*2)
 	JMP     sized62
+	PCALIGN $0x20
 
 less63:
 	VPMOVDB Z0, X0
@@ -22505,12 +22717,14 @@ tile65:
 	VPANDQ       Z1, Z2, Z2
 	VPORQ        Z2, Z0, Z0
 	JMP          sized68
+	PCALIGN $0x20
 
 less70:
 	VPMOVZXWD (CX)(BX*2), Z2
 	VPANDQ    Z1, Z2, Z2
 	VPORQ     Z2, Z0, Z0
 	JMP       sized68
+	PCALIGN $0x20
 
 less69:
 	VPMOVZXBD (CX)(BX*1), Z2
@@ -22542,6 +22756,7 @@ field71:
 	VPMOVM2D     K1, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added72
+	PCALIGN $0x20
 
 less75:
 	VPBROADCASTD 16(DI), Z1
@@ -22550,6 +22765,7 @@ less75:
 	VPMOVM2D     K1, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added72
+	PCALIGN $0x20
 
 less74:
 	VPBROADCASTD 16(DI), Z1
@@ -22558,6 +22774,7 @@ less74:
 	VPMOVM2D     K1, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added72
+	PCALIGN $0x20
 
 less73:
 	CMPQ         R10, $0x01
@@ -22570,6 +22787,7 @@ less73:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGD   $0xf8, Z2, Z1, Z0
 	JMP          added72
+	PCALIGN $0x20
 
 less77:
 	VPBROADCASTQ 24(DI), Z1
@@ -22578,6 +22796,7 @@ less77:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGD   $0xf8, Z2, Z1, Z0
 	JMP          added72
+	PCALIGN $0x20
 
 less76:
 	VPBROADCASTQ 24(DI), Z1
@@ -22606,11 +22825,13 @@ cached79:
 	JB        less82
 	VMOVDQU64 Z0, (AX)(BX*4)
 	JMP       sized80
+	PCALIGN $0x20
 
 less82:
 	VPMOVDW Z0, Y0
 	VMOVDQU Y0, (AX)(BX*2)
 	JMP     sized80
+	PCALIGN $0x20
 
 less81:
 	VPMOVDB Z0, X0
@@ -22647,6 +22868,7 @@ tileDone66:
 	VPANDQ       Z1, Z2, Z2
 	VPORQ        Z2, Z0, Z0
 	JMP          sized84
+	PCALIGN $0x20
 
 less86:
 	VMOVDQU16.Z (CX)(BX*2), K1, Y2
@@ -22654,6 +22876,7 @@ less86:
 	VPANDQ      Z1, Z2, Z2
 	VPORQ       Z2, Z0, Z0
 	JMP         sized84
+	PCALIGN $0x20
 
 less85:
 	VMOVDQU8.Z (CX)(BX*1), K1, X2
@@ -22686,6 +22909,7 @@ field87:
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added88
+	PCALIGN $0x20
 
 less91:
 	VPBROADCASTD 16(CX), Z1
@@ -22695,6 +22919,7 @@ less91:
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added88
+	PCALIGN $0x20
 
 less90:
 	VPBROADCASTD 16(CX), Z1
@@ -22704,6 +22929,7 @@ less90:
 	VPMOVM2D     K2, Z2
 	VPTERNLOGD   $0xf8, Z1, Z2, Z0
 	JMP          added88
+	PCALIGN $0x20
 
 less89:
 	CMPQ         DI, $0x01
@@ -22716,6 +22942,7 @@ less89:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGD   $0xf8, Z2, Z1, Z0
 	JMP          added88
+	PCALIGN $0x20
 
 less93:
 	VPBROADCASTQ 24(CX), Z1
@@ -22725,6 +22952,7 @@ less93:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGD   $0xf8, Z2, Z1, Z0
 	JMP          added88
+	PCALIGN $0x20
 
 less92:
 	VPBROADCASTQ 24(CX), Z1
@@ -22747,11 +22975,13 @@ field87Last:
 	JB        less97
 	VMOVDQU32 Z0, K1, (AX)(BX*4)
 	JMP       sized95
+	PCALIGN $0x20
 
 less97:
 	VPMOVDW   Z0, Y0
 	VMOVDQU16 Y0, K1, (AX)(BX*2)
 	JMP       sized95
+	PCALIGN $0x20
 
 less96:
 	VPMOVDB  Z0, X0
@@ -22828,6 +23058,7 @@ field4:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less8:
 	VPBROADCASTQ 16(R8), Z1
@@ -22837,6 +23068,7 @@ less8:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less7:
 	CMPQ         R11, $0x05
@@ -22848,6 +23080,7 @@ less7:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less9:
 	VPBROADCASTQ 16(R8), Z1
@@ -22857,6 +23090,7 @@ less9:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less6:
 	CMPQ         R11, $0x02
@@ -22869,6 +23103,7 @@ less6:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less11:
 	VPBROADCASTQ 24(R8), Z1
@@ -22878,6 +23113,7 @@ less11:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less10:
 	CMPQ         R11, $0x01
@@ -22889,6 +23125,7 @@ less10:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added5
+	PCALIGN $0x20
 
 less12:
 	VPBROADCASTQ 24(R8), Z1
@@ -22959,6 +23196,7 @@ tile13:
 	VPANDQ       Z8, Z9, Z9
 	VPORQ        Z9, Z7, Z7
 	JMP          sized16
+	PCALIGN $0x20
 
 less18:
 	VPMOVZXDQ (CX)(BX*4), Z9
@@ -22986,6 +23224,7 @@ less18:
 	VPANDQ    Z8, Z9, Z9
 	VPORQ     Z9, Z7, Z7
 	JMP       sized16
+	PCALIGN $0x20
 
 less17:
 	CMPQ      DI, $0x02
@@ -23015,6 +23254,7 @@ less17:
 	VPANDQ    Z8, Z9, Z9
 	VPORQ     Z9, Z7, Z7
 	JMP       sized16
+	PCALIGN $0x20
 
 less19:
 	VPMOVZXBQ (CX)(BX*1), Z9
@@ -23095,6 +23335,7 @@ field20:
 	VPMOVM2Q     K1, Z9
 	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less24:
 	VPBROADCASTQ 16(DI), Z8
@@ -23131,6 +23372,7 @@ less24:
 	VPMOVM2Q     K1, Z9
 	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less23:
 	CMPQ         R10, $0x05
@@ -23169,6 +23411,7 @@ less23:
 	VPMOVM2Q     K1, Z9
 	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less25:
 	VPBROADCASTQ 16(DI), Z8
@@ -23205,6 +23448,7 @@ less25:
 	VPMOVM2Q     K1, Z9
 	VPTERNLOGQ   $0xf8, Z8, Z9, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less22:
 	CMPQ         R10, $0x02
@@ -23238,6 +23482,7 @@ less22:
 	VPROLVQ      Z8, Z10, Z8
 	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less27:
 	VPBROADCASTQ 24(DI), Z8
@@ -23267,6 +23512,7 @@ less27:
 	VPROLVQ      Z8, Z10, Z8
 	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less26:
 	CMPQ         R10, $0x01
@@ -23298,6 +23544,7 @@ less26:
 	VPROLVQ      Z8, Z10, Z8
 	VPTERNLOGQ   $0xf8, Z9, Z8, Z7
 	JMP          added21
+	PCALIGN $0x20
 
 less28:
 	VPBROADCASTQ 24(DI), Z8
@@ -23361,6 +23608,7 @@ cached30:
 	VMOVDQU64 Z6, 384(AX)(BX*8)
 	VMOVDQU64 Z7, 448(AX)(BX*8)
 	JMP       sized31
+	PCALIGN $0x20
 
 less33:
 	VPMOVQD Z0, Y0
@@ -23380,6 +23628,7 @@ less33:
 	VPMOVQD Z7, Y0
 	VMOVDQU Y0, 224(AX)(BX*4)
 	JMP     sized31
+	PCALIGN $0x20
 
 less32:
 	CMPQ    DI, $0x02
@@ -23401,6 +23650,7 @@ less32:
 	VPMOVQW Z7, X0
 	VMOVDQU X0, 112(AX)(BX*2)
 	JMP     sized31
+	PCALIGN $0x20
 
 less34:
 	VPMOVQB Z0, X0
@@ -23461,6 +23711,7 @@ tile35:
 	VPANDQ       Z4, Z5, Z5
 	VPORQ        Z5, Z3, Z3
 	JMP          sized38
+	PCALIGN $0x20
 
 less40:
 	VPMOVZXDQ (CX)(BX*4), Z5
@@ -23476,6 +23727,7 @@ less40:
 	VPANDQ    Z4, Z5, Z5
 	VPORQ     Z5, Z3, Z3
 	JMP       sized38
+	PCALIGN $0x20
 
 less39:
 	CMPQ      DI, $0x02
@@ -23493,6 +23745,7 @@ less39:
 	VPANDQ    Z4, Z5, Z5
 	VPORQ     Z5, Z3, Z3
 	JMP       sized38
+	PCALIGN $0x20
 
 less41:
 	VPMOVZXBQ (CX)(BX*1), Z5
@@ -23545,6 +23798,7 @@ field42:
 	VPMOVM2Q     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less46:
 	VPBROADCASTQ 16(DI), Z4
@@ -23565,6 +23819,7 @@ less46:
 	VPMOVM2Q     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less45:
 	CMPQ         R10, $0x05
@@ -23587,6 +23842,7 @@ less45:
 	VPMOVM2Q     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less47:
 	VPBROADCASTQ 16(DI), Z4
@@ -23607,6 +23863,7 @@ less47:
 	VPMOVM2Q     K1, Z5
 	VPTERNLOGQ   $0xf8, Z4, Z5, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less44:
 	CMPQ         R10, $0x02
@@ -23628,6 +23885,7 @@ less44:
 	VPROLVQ      Z4, Z6, Z4
 	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less49:
 	VPBROADCASTQ 24(DI), Z4
@@ -23645,6 +23903,7 @@ less49:
 	VPROLVQ      Z4, Z6, Z4
 	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less48:
 	CMPQ         R10, $0x01
@@ -23664,6 +23923,7 @@ less48:
 	VPROLVQ      Z4, Z6, Z4
 	VPTERNLOGQ   $0xf8, Z5, Z4, Z3
 	JMP          added43
+	PCALIGN $0x20
 
 less50:
 	VPBROADCASTQ 24(DI), Z4
@@ -23707,6 +23967,7 @@ cached52:
 	VMOVDQU64 Z2, 128(AX)(BX*8)
 	VMOVDQU64 Z3, 192(AX)(BX*8)
 	JMP       sized53
+	PCALIGN $0x20
 
 less55:
 	VPMOVQD Z0, Y0
@@ -23718,6 +23979,7 @@ less55:
 	VPMOVQD Z3, Y0
 	VMOVDQU Y0, 96(AX)(BX*4)
 	JMP     sized53
+	PCALIGN $0x20
 
 less54:
 	CMPQ    DI, $0x02
@@ -23731,6 +23993,7 @@ less54:
 	VPMOVQW Z3, X0
 	VMOVDQU X0, 48(AX)(BX*2)
 	JMP     sized53
+	PCALIGN $0x20
 
 less56:
 	VPMOVQB Z0, X0
@@ -23775,6 +24038,7 @@ tile57:
 	VPANDQ       Z2, Z3, Z3
 	VPORQ        Z3, Z1, Z1
 	JMP          sized60
+	PCALIGN $0x20
 
 less62:
 	VPMOVZXDQ (CX)(BX*4), Z3
@@ -23784,6 +24048,7 @@ less62:
 	VPANDQ    Z2, Z3, Z3
 	VPORQ     Z3, Z1, Z1
 	JMP       sized60
+	PCALIGN $0x20
 
 less61:
 	CMPQ      DI, $0x02
@@ -23795,6 +24060,7 @@ less61:
 	VPANDQ    Z2, Z3, Z3
 	VPORQ     Z3, Z1, Z1
 	JMP       sized60
+	PCALIGN $0x20
 
 less63:
 	VPMOVZXBQ (CX)(BX*1), Z3
@@ -23833,6 +24099,7 @@ field64:
 	VPMOVM2Q     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less68:
 	VPBROADCASTQ 16(DI), Z2
@@ -23845,6 +24112,7 @@ less68:
 	VPMOVM2Q     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less67:
 	CMPQ         R10, $0x05
@@ -23859,6 +24127,7 @@ less67:
 	VPMOVM2Q     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less69:
 	VPBROADCASTQ 16(DI), Z2
@@ -23871,6 +24140,7 @@ less69:
 	VPMOVM2Q     K1, Z3
 	VPTERNLOGQ   $0xf8, Z2, Z3, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less66:
 	CMPQ         R10, $0x02
@@ -23886,6 +24156,7 @@ less66:
 	VPROLVQ      Z2, Z4, Z2
 	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less71:
 	VPBROADCASTQ 24(DI), Z2
@@ -23897,6 +24168,7 @@ less71:
 	VPROLVQ      Z2, Z4, Z2
 	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less70:
 	CMPQ         R10, $0x01
@@ -23910,6 +24182,7 @@ less70:
 	VPROLVQ      Z2, Z4, Z2
 	VPTERNLOGQ   $0xf8, Z3, Z2, Z1
 	JMP          added65
+	PCALIGN $0x20
 
 less72:
 	VPBROADCASTQ 24(DI), Z2
@@ -23943,6 +24216,7 @@ cached74:
 	VMOVDQU64 Z0, (AX)(BX*8)
 	VMOVDQU64 Z1, 64(AX)(BX*8)
 	JMP       sized75
+	PCALIGN $0x20
 
 less77:
 	VPMOVQD Z0, Y0
@@ -23950,6 +24224,7 @@ less77:
 	VPMOVQD Z1, Y0
 	VMOVDQU Y0, 32(AX)(BX*4)
 	JMP     sized75
+	PCALIGN $0x20
 
 less76:
 	CMPQ    DI, $0x02
@@ -23959,6 +24234,7 @@ less76:
 	VPMOVQW Z1, X0
 	VMOVDQU X0, 16(AX)(BX*2)
 	JMP     sized75
+	PCALIGN $0x20
 
 less78:
 	VPMOVQB Z0, X0
@@ -23995,12 +24271,14 @@ tile79:
 	VPANDQ       Z1, Z2, Z2
 	VPORQ        Z2, Z0, Z0
 	JMP          sized82
+	PCALIGN $0x20
 
 less84:
 	VPMOVZXDQ (CX)(BX*4), Z2
 	VPANDQ    Z1, Z2, Z2
 	VPORQ     Z2, Z0, Z0
 	JMP       sized82
+	PCALIGN $0x20
 
 less83:
 	CMPQ      DI, $0x02
@@ -24009,6 +24287,7 @@ less83:
 	VPANDQ    Z1, Z2, Z2
 	VPORQ     Z2, Z0, Z0
 	JMP       sized82
+	PCALIGN $0x20
 
 less85:
 	VPMOVZXBQ (CX)(BX*1), Z2
@@ -24040,6 +24319,7 @@ field86:
 	VPMOVM2Q     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less90:
 	VPBROADCASTQ 16(DI), Z1
@@ -24048,6 +24328,7 @@ less90:
 	VPMOVM2Q     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less89:
 	CMPQ         R10, $0x05
@@ -24058,6 +24339,7 @@ less89:
 	VPMOVM2Q     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less91:
 	VPBROADCASTQ 16(DI), Z1
@@ -24066,6 +24348,7 @@ less91:
 	VPMOVM2Q     K1, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less88:
 	CMPQ         R10, $0x02
@@ -24078,6 +24361,7 @@ less88:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less93:
 	VPBROADCASTQ 24(DI), Z1
@@ -24086,6 +24370,7 @@ less93:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less92:
 	CMPQ         R10, $0x01
@@ -24096,6 +24381,7 @@ less92:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added87
+	PCALIGN $0x20
 
 less94:
 	VPBROADCASTQ 24(DI), Z1
@@ -24124,11 +24410,13 @@ cached96:
 	JB        less99
 	VMOVDQU64 Z0, (AX)(BX*8)
 	JMP       sized97
+	PCALIGN $0x20
 
 less99:
 	VPMOVQD Z0, Y0
 	VMOVDQU Y0, (AX)(BX*4)
 	JMP     sized97
+	PCALIGN $0x20
 
 less98:
 	CMPQ    DI, $0x02
@@ -24136,6 +24424,7 @@ less98:
 	VPMOVQW Z0, X0
 	VMOVDQU X0, (AX)(BX*2)
 	JMP     sized97
+	PCALIGN $0x20
 
 less100:
 	VPMOVQB Z0, X0
@@ -24172,6 +24461,7 @@ tileDone80:
 	VPANDQ       Z1, Z2, Z2
 	VPORQ        Z2, Z0, Z0
 	JMP          sized102
+	PCALIGN $0x20
 
 less104:
 	VMOVDQU32.Z (CX)(BX*4), K1, Y2
@@ -24179,6 +24469,7 @@ less104:
 	VPANDQ      Z1, Z2, Z2
 	VPORQ       Z2, Z0, Z0
 	JMP         sized102
+	PCALIGN $0x20
 
 less103:
 	CMPQ        SI, $0x02
@@ -24188,6 +24479,7 @@ less103:
 	VPANDQ      Z1, Z2, Z2
 	VPORQ       Z2, Z0, Z0
 	JMP         sized102
+	PCALIGN $0x20
 
 less105:
 	VMOVDQU8.Z (CX)(BX*1), K1, X2
@@ -24220,6 +24512,7 @@ field106:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less110:
 	VPBROADCASTQ 16(CX), Z1
@@ -24229,6 +24522,7 @@ less110:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less109:
 	CMPQ         DI, $0x05
@@ -24240,6 +24534,7 @@ less109:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less111:
 	VPBROADCASTQ 16(CX), Z1
@@ -24249,6 +24544,7 @@ less111:
 	VPMOVM2Q     K2, Z2
 	VPTERNLOGQ   $0xf8, Z1, Z2, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less108:
 	CMPQ         DI, $0x02
@@ -24261,6 +24557,7 @@ less108:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less113:
 	VPBROADCASTQ 24(CX), Z1
@@ -24270,6 +24567,7 @@ less113:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less112:
 	CMPQ         DI, $0x01
@@ -24281,6 +24579,7 @@ less112:
 	VPROLVQ      Z1, Z3, Z1
 	VPTERNLOGQ   $0xf8, Z2, Z1, Z0
 	JMP          added107
+	PCALIGN $0x20
 
 less114:
 	VPBROADCASTQ 24(CX), Z1
@@ -24303,11 +24602,13 @@ field106Last:
 	JB        less118
 	VMOVDQU64 Z0, K1, (AX)(BX*8)
 	JMP       sized116
+	PCALIGN $0x20
 
 less118:
 	VPMOVQD   Z0, Y0
 	VMOVDQU32 Y0, K1, (AX)(BX*4)
 	JMP       sized116
+	PCALIGN $0x20
 
 less117:
 	CMPQ      CX, $0x02
@@ -24315,6 +24616,7 @@ less117:
 	VPMOVQW   Z0, X0
 	VMOVDQU16 X0, K1, (AX)(BX*2)
 	JMP       sized116
+	PCALIGN $0x20
 
 less119:
 	VPMOVQB  Z0, X0
@@ -24638,6 +24940,7 @@ under2_24:
 
 under1_25:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -24935,6 +25238,7 @@ under2_45:
 
 under1_46:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -25256,6 +25560,7 @@ under2_68:
 
 under1_69:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less47:
 	LEAQ         (R8)(DX*1), CX
@@ -25883,6 +26188,7 @@ under2_24:
 
 under1_25:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -26178,6 +26484,7 @@ under2_45:
 
 under1_46:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -26471,6 +26778,7 @@ under2_68:
 
 under1_69:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less47:
 	LEAQ         (R8)(DX*1), CX
@@ -26998,6 +27306,7 @@ under2_24:
 
 under1_25:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -27268,6 +27577,7 @@ under2_45:
 
 under1_46:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -27460,6 +27770,7 @@ under2_60:
 
 under1_61:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less47:
 	LEAQ         (R8)(DX*1), CX
@@ -27940,6 +28251,7 @@ under2_24:
 
 under1_25:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -28126,6 +28438,7 @@ under2_37:
 
 under1_38:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -28314,6 +28627,7 @@ under2_51:
 
 under1_52:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less39:
 	LEAQ         (R8)(DX*1), CX
@@ -28775,6 +29089,7 @@ vectorDone24:
 
 end8:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -29008,6 +29323,7 @@ vectorDone43:
 
 end27:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -29243,6 +29559,7 @@ vectorDone63:
 
 end47:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less44:
 	LEAQ         (R8)(DX*1), CX
@@ -29730,6 +30047,7 @@ vectorDone24:
 
 end8:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -29963,6 +30281,7 @@ vectorDone43:
 
 end27:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -30178,6 +30497,7 @@ vectorDone63:
 
 end47:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less44:
 	LEAQ         (R8)(DX*1), CX
@@ -30583,6 +30903,7 @@ vectorDone24:
 
 end8:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -30796,6 +31117,7 @@ vectorDone43:
 
 end27:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -30928,6 +31250,7 @@ vectorDone55:
 
 end47:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less44:
 	LEAQ         (R8)(DX*1), CX
@@ -31311,6 +31634,7 @@ vectorDone24:
 
 end8:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less5:
 	LEAQ         (R8)(DX*4), CX
@@ -31443,6 +31767,7 @@ vectorDone35:
 
 end27:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less4:
 	CMPQ         CX, $0x01
@@ -31577,6 +31902,7 @@ vectorDone47:
 
 end39:
 	JMP unpacked3
+	PCALIGN $0x20
 
 less36:
 	LEAQ         (R8)(DX*1), CX

@@ -12,6 +12,7 @@ import (
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
@@ -603,6 +604,13 @@ func (g *amd64) label(name string) string {
 	return fmt.Sprintf("%s%d", name, g.labels)
 }
 
+// landing is a label that is only jumped to, where aligning it costs nothing. Just
+// before the end of a cache line it can cost a short loop a fifth of its time.
+func (g *amd64) landing(label string) {
+	g.Instruction(&ir.Instruction{Opcode: "PCALIGN", Operands: []Op{U8(32)}})
+	g.Label(label)
+}
+
 // loop runs body over lanes at a time while at least that many are left.
 func (g *amd64) loop(name, comment string, lanes int, index, rest reg.Register, body func()) {
 	top, done := g.label(name), g.label(name+"Done")
@@ -1096,7 +1104,7 @@ func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 				g.TESTQ(shift, shift)
 				g.JLT(LabelRef(right))
 				add(packLeftFormula, shift)
-				g.Label(right)
+				g.landing(right)
 				g.NEGQ(shift)
 				add(packRightFormula, shift)
 			}
@@ -1137,7 +1145,7 @@ func (g *amd64) choose(r reg.Register, values []int, code func(value int)) {
 	g.CMPQ(r, imm(values[half]))
 	g.JB(LabelRef(less))
 	g.choose(r, values[half:], code)
-	g.Label(less)
+	g.landing(less)
 	g.choose(r, values[:half], code)
 }
 
