@@ -153,7 +153,7 @@ func Unpack[T Word](src []T, fields ...Field) {
 	switch {
 	case !plain:
 		unpackUneven(src, fields)
-	case uintptr(len(src))*size <= unpackBytes && onePiece(len(src), 8, fields):
+	case uintptr(len(src))*size <= unpackBytes && onePiece(len(src), 8, fields): // 8 is the longest lane
 		unpack[T](pointer(src), fields, 0, len(src), false)
 	default:
 		unpackPlain(src, fields)
