@@ -192,6 +192,136 @@ DATA narrow16To8<>+30(SB)/1, $0x0c
 DATA narrow16To8<>+31(SB)/1, $0x0e
 GLOBL narrow16To8<>(SB), RODATA|NOPTR, $32
 
+DATA gather16To8<>+0(SB)/1, $0x00
+DATA gather16To8<>+1(SB)/1, $0x02
+DATA gather16To8<>+2(SB)/1, $0x04
+DATA gather16To8<>+3(SB)/1, $0x06
+DATA gather16To8<>+4(SB)/1, $0x08
+DATA gather16To8<>+5(SB)/1, $0x0a
+DATA gather16To8<>+6(SB)/1, $0x0c
+DATA gather16To8<>+7(SB)/1, $0x0e
+DATA gather16To8<>+8(SB)/1, $0x80
+DATA gather16To8<>+9(SB)/1, $0x80
+DATA gather16To8<>+10(SB)/1, $0x80
+DATA gather16To8<>+11(SB)/1, $0x80
+DATA gather16To8<>+12(SB)/1, $0x80
+DATA gather16To8<>+13(SB)/1, $0x80
+DATA gather16To8<>+14(SB)/1, $0x80
+DATA gather16To8<>+15(SB)/1, $0x80
+DATA gather16To8<>+16(SB)/1, $0x00
+DATA gather16To8<>+17(SB)/1, $0x02
+DATA gather16To8<>+18(SB)/1, $0x04
+DATA gather16To8<>+19(SB)/1, $0x06
+DATA gather16To8<>+20(SB)/1, $0x08
+DATA gather16To8<>+21(SB)/1, $0x0a
+DATA gather16To8<>+22(SB)/1, $0x0c
+DATA gather16To8<>+23(SB)/1, $0x0e
+DATA gather16To8<>+24(SB)/1, $0x80
+DATA gather16To8<>+25(SB)/1, $0x80
+DATA gather16To8<>+26(SB)/1, $0x80
+DATA gather16To8<>+27(SB)/1, $0x80
+DATA gather16To8<>+28(SB)/1, $0x80
+DATA gather16To8<>+29(SB)/1, $0x80
+DATA gather16To8<>+30(SB)/1, $0x80
+DATA gather16To8<>+31(SB)/1, $0x80
+DATA gather16To8<>+32(SB)/1, $0x00
+DATA gather16To8<>+33(SB)/1, $0x02
+DATA gather16To8<>+34(SB)/1, $0x04
+DATA gather16To8<>+35(SB)/1, $0x06
+DATA gather16To8<>+36(SB)/1, $0x08
+DATA gather16To8<>+37(SB)/1, $0x0a
+DATA gather16To8<>+38(SB)/1, $0x0c
+DATA gather16To8<>+39(SB)/1, $0x0e
+DATA gather16To8<>+40(SB)/1, $0x80
+DATA gather16To8<>+41(SB)/1, $0x80
+DATA gather16To8<>+42(SB)/1, $0x80
+DATA gather16To8<>+43(SB)/1, $0x80
+DATA gather16To8<>+44(SB)/1, $0x80
+DATA gather16To8<>+45(SB)/1, $0x80
+DATA gather16To8<>+46(SB)/1, $0x80
+DATA gather16To8<>+47(SB)/1, $0x80
+DATA gather16To8<>+48(SB)/1, $0x00
+DATA gather16To8<>+49(SB)/1, $0x02
+DATA gather16To8<>+50(SB)/1, $0x04
+DATA gather16To8<>+51(SB)/1, $0x06
+DATA gather16To8<>+52(SB)/1, $0x08
+DATA gather16To8<>+53(SB)/1, $0x0a
+DATA gather16To8<>+54(SB)/1, $0x0c
+DATA gather16To8<>+55(SB)/1, $0x0e
+DATA gather16To8<>+56(SB)/1, $0x80
+DATA gather16To8<>+57(SB)/1, $0x80
+DATA gather16To8<>+58(SB)/1, $0x80
+DATA gather16To8<>+59(SB)/1, $0x80
+DATA gather16To8<>+60(SB)/1, $0x80
+DATA gather16To8<>+61(SB)/1, $0x80
+DATA gather16To8<>+62(SB)/1, $0x80
+DATA gather16To8<>+63(SB)/1, $0x80
+DATA gather16To8<>+64(SB)/1, $0x80
+DATA gather16To8<>+65(SB)/1, $0x80
+DATA gather16To8<>+66(SB)/1, $0x80
+DATA gather16To8<>+67(SB)/1, $0x80
+DATA gather16To8<>+68(SB)/1, $0x80
+DATA gather16To8<>+69(SB)/1, $0x80
+DATA gather16To8<>+70(SB)/1, $0x80
+DATA gather16To8<>+71(SB)/1, $0x80
+DATA gather16To8<>+72(SB)/1, $0x00
+DATA gather16To8<>+73(SB)/1, $0x02
+DATA gather16To8<>+74(SB)/1, $0x04
+DATA gather16To8<>+75(SB)/1, $0x06
+DATA gather16To8<>+76(SB)/1, $0x08
+DATA gather16To8<>+77(SB)/1, $0x0a
+DATA gather16To8<>+78(SB)/1, $0x0c
+DATA gather16To8<>+79(SB)/1, $0x0e
+DATA gather16To8<>+80(SB)/1, $0x80
+DATA gather16To8<>+81(SB)/1, $0x80
+DATA gather16To8<>+82(SB)/1, $0x80
+DATA gather16To8<>+83(SB)/1, $0x80
+DATA gather16To8<>+84(SB)/1, $0x80
+DATA gather16To8<>+85(SB)/1, $0x80
+DATA gather16To8<>+86(SB)/1, $0x80
+DATA gather16To8<>+87(SB)/1, $0x80
+DATA gather16To8<>+88(SB)/1, $0x00
+DATA gather16To8<>+89(SB)/1, $0x02
+DATA gather16To8<>+90(SB)/1, $0x04
+DATA gather16To8<>+91(SB)/1, $0x06
+DATA gather16To8<>+92(SB)/1, $0x08
+DATA gather16To8<>+93(SB)/1, $0x0a
+DATA gather16To8<>+94(SB)/1, $0x0c
+DATA gather16To8<>+95(SB)/1, $0x0e
+DATA gather16To8<>+96(SB)/1, $0x80
+DATA gather16To8<>+97(SB)/1, $0x80
+DATA gather16To8<>+98(SB)/1, $0x80
+DATA gather16To8<>+99(SB)/1, $0x80
+DATA gather16To8<>+100(SB)/1, $0x80
+DATA gather16To8<>+101(SB)/1, $0x80
+DATA gather16To8<>+102(SB)/1, $0x80
+DATA gather16To8<>+103(SB)/1, $0x80
+DATA gather16To8<>+104(SB)/1, $0x00
+DATA gather16To8<>+105(SB)/1, $0x02
+DATA gather16To8<>+106(SB)/1, $0x04
+DATA gather16To8<>+107(SB)/1, $0x06
+DATA gather16To8<>+108(SB)/1, $0x08
+DATA gather16To8<>+109(SB)/1, $0x0a
+DATA gather16To8<>+110(SB)/1, $0x0c
+DATA gather16To8<>+111(SB)/1, $0x0e
+DATA gather16To8<>+112(SB)/1, $0x80
+DATA gather16To8<>+113(SB)/1, $0x80
+DATA gather16To8<>+114(SB)/1, $0x80
+DATA gather16To8<>+115(SB)/1, $0x80
+DATA gather16To8<>+116(SB)/1, $0x80
+DATA gather16To8<>+117(SB)/1, $0x80
+DATA gather16To8<>+118(SB)/1, $0x80
+DATA gather16To8<>+119(SB)/1, $0x80
+DATA gather16To8<>+120(SB)/1, $0x00
+DATA gather16To8<>+121(SB)/1, $0x02
+DATA gather16To8<>+122(SB)/1, $0x04
+DATA gather16To8<>+123(SB)/1, $0x06
+DATA gather16To8<>+124(SB)/1, $0x08
+DATA gather16To8<>+125(SB)/1, $0x0a
+DATA gather16To8<>+126(SB)/1, $0x0c
+DATA gather16To8<>+127(SB)/1, $0x0e
+GLOBL gather16To8<>(SB), RODATA|NOPTR, $128
+
 DATA narrow32To8<>+0(SB)/1, $0x00
 DATA narrow32To8<>+1(SB)/1, $0x04
 DATA narrow32To8<>+2(SB)/1, $0x08
@@ -225,6 +355,264 @@ DATA narrow32To8<>+29(SB)/1, $0x80
 DATA narrow32To8<>+30(SB)/1, $0x80
 DATA narrow32To8<>+31(SB)/1, $0x80
 GLOBL narrow32To8<>(SB), RODATA|NOPTR, $32
+
+DATA gather32To8<>+0(SB)/1, $0x00
+DATA gather32To8<>+1(SB)/1, $0x04
+DATA gather32To8<>+2(SB)/1, $0x08
+DATA gather32To8<>+3(SB)/1, $0x0c
+DATA gather32To8<>+4(SB)/1, $0x80
+DATA gather32To8<>+5(SB)/1, $0x80
+DATA gather32To8<>+6(SB)/1, $0x80
+DATA gather32To8<>+7(SB)/1, $0x80
+DATA gather32To8<>+8(SB)/1, $0x80
+DATA gather32To8<>+9(SB)/1, $0x80
+DATA gather32To8<>+10(SB)/1, $0x80
+DATA gather32To8<>+11(SB)/1, $0x80
+DATA gather32To8<>+12(SB)/1, $0x80
+DATA gather32To8<>+13(SB)/1, $0x80
+DATA gather32To8<>+14(SB)/1, $0x80
+DATA gather32To8<>+15(SB)/1, $0x80
+DATA gather32To8<>+16(SB)/1, $0x00
+DATA gather32To8<>+17(SB)/1, $0x04
+DATA gather32To8<>+18(SB)/1, $0x08
+DATA gather32To8<>+19(SB)/1, $0x0c
+DATA gather32To8<>+20(SB)/1, $0x80
+DATA gather32To8<>+21(SB)/1, $0x80
+DATA gather32To8<>+22(SB)/1, $0x80
+DATA gather32To8<>+23(SB)/1, $0x80
+DATA gather32To8<>+24(SB)/1, $0x80
+DATA gather32To8<>+25(SB)/1, $0x80
+DATA gather32To8<>+26(SB)/1, $0x80
+DATA gather32To8<>+27(SB)/1, $0x80
+DATA gather32To8<>+28(SB)/1, $0x80
+DATA gather32To8<>+29(SB)/1, $0x80
+DATA gather32To8<>+30(SB)/1, $0x80
+DATA gather32To8<>+31(SB)/1, $0x80
+DATA gather32To8<>+32(SB)/1, $0x00
+DATA gather32To8<>+33(SB)/1, $0x04
+DATA gather32To8<>+34(SB)/1, $0x08
+DATA gather32To8<>+35(SB)/1, $0x0c
+DATA gather32To8<>+36(SB)/1, $0x80
+DATA gather32To8<>+37(SB)/1, $0x80
+DATA gather32To8<>+38(SB)/1, $0x80
+DATA gather32To8<>+39(SB)/1, $0x80
+DATA gather32To8<>+40(SB)/1, $0x80
+DATA gather32To8<>+41(SB)/1, $0x80
+DATA gather32To8<>+42(SB)/1, $0x80
+DATA gather32To8<>+43(SB)/1, $0x80
+DATA gather32To8<>+44(SB)/1, $0x80
+DATA gather32To8<>+45(SB)/1, $0x80
+DATA gather32To8<>+46(SB)/1, $0x80
+DATA gather32To8<>+47(SB)/1, $0x80
+DATA gather32To8<>+48(SB)/1, $0x00
+DATA gather32To8<>+49(SB)/1, $0x04
+DATA gather32To8<>+50(SB)/1, $0x08
+DATA gather32To8<>+51(SB)/1, $0x0c
+DATA gather32To8<>+52(SB)/1, $0x80
+DATA gather32To8<>+53(SB)/1, $0x80
+DATA gather32To8<>+54(SB)/1, $0x80
+DATA gather32To8<>+55(SB)/1, $0x80
+DATA gather32To8<>+56(SB)/1, $0x80
+DATA gather32To8<>+57(SB)/1, $0x80
+DATA gather32To8<>+58(SB)/1, $0x80
+DATA gather32To8<>+59(SB)/1, $0x80
+DATA gather32To8<>+60(SB)/1, $0x80
+DATA gather32To8<>+61(SB)/1, $0x80
+DATA gather32To8<>+62(SB)/1, $0x80
+DATA gather32To8<>+63(SB)/1, $0x80
+DATA gather32To8<>+64(SB)/1, $0x80
+DATA gather32To8<>+65(SB)/1, $0x80
+DATA gather32To8<>+66(SB)/1, $0x80
+DATA gather32To8<>+67(SB)/1, $0x80
+DATA gather32To8<>+68(SB)/1, $0x00
+DATA gather32To8<>+69(SB)/1, $0x04
+DATA gather32To8<>+70(SB)/1, $0x08
+DATA gather32To8<>+71(SB)/1, $0x0c
+DATA gather32To8<>+72(SB)/1, $0x80
+DATA gather32To8<>+73(SB)/1, $0x80
+DATA gather32To8<>+74(SB)/1, $0x80
+DATA gather32To8<>+75(SB)/1, $0x80
+DATA gather32To8<>+76(SB)/1, $0x80
+DATA gather32To8<>+77(SB)/1, $0x80
+DATA gather32To8<>+78(SB)/1, $0x80
+DATA gather32To8<>+79(SB)/1, $0x80
+DATA gather32To8<>+80(SB)/1, $0x80
+DATA gather32To8<>+81(SB)/1, $0x80
+DATA gather32To8<>+82(SB)/1, $0x80
+DATA gather32To8<>+83(SB)/1, $0x80
+DATA gather32To8<>+84(SB)/1, $0x00
+DATA gather32To8<>+85(SB)/1, $0x04
+DATA gather32To8<>+86(SB)/1, $0x08
+DATA gather32To8<>+87(SB)/1, $0x0c
+DATA gather32To8<>+88(SB)/1, $0x80
+DATA gather32To8<>+89(SB)/1, $0x80
+DATA gather32To8<>+90(SB)/1, $0x80
+DATA gather32To8<>+91(SB)/1, $0x80
+DATA gather32To8<>+92(SB)/1, $0x80
+DATA gather32To8<>+93(SB)/1, $0x80
+DATA gather32To8<>+94(SB)/1, $0x80
+DATA gather32To8<>+95(SB)/1, $0x80
+DATA gather32To8<>+96(SB)/1, $0x80
+DATA gather32To8<>+97(SB)/1, $0x80
+DATA gather32To8<>+98(SB)/1, $0x80
+DATA gather32To8<>+99(SB)/1, $0x80
+DATA gather32To8<>+100(SB)/1, $0x00
+DATA gather32To8<>+101(SB)/1, $0x04
+DATA gather32To8<>+102(SB)/1, $0x08
+DATA gather32To8<>+103(SB)/1, $0x0c
+DATA gather32To8<>+104(SB)/1, $0x80
+DATA gather32To8<>+105(SB)/1, $0x80
+DATA gather32To8<>+106(SB)/1, $0x80
+DATA gather32To8<>+107(SB)/1, $0x80
+DATA gather32To8<>+108(SB)/1, $0x80
+DATA gather32To8<>+109(SB)/1, $0x80
+DATA gather32To8<>+110(SB)/1, $0x80
+DATA gather32To8<>+111(SB)/1, $0x80
+DATA gather32To8<>+112(SB)/1, $0x80
+DATA gather32To8<>+113(SB)/1, $0x80
+DATA gather32To8<>+114(SB)/1, $0x80
+DATA gather32To8<>+115(SB)/1, $0x80
+DATA gather32To8<>+116(SB)/1, $0x00
+DATA gather32To8<>+117(SB)/1, $0x04
+DATA gather32To8<>+118(SB)/1, $0x08
+DATA gather32To8<>+119(SB)/1, $0x0c
+DATA gather32To8<>+120(SB)/1, $0x80
+DATA gather32To8<>+121(SB)/1, $0x80
+DATA gather32To8<>+122(SB)/1, $0x80
+DATA gather32To8<>+123(SB)/1, $0x80
+DATA gather32To8<>+124(SB)/1, $0x80
+DATA gather32To8<>+125(SB)/1, $0x80
+DATA gather32To8<>+126(SB)/1, $0x80
+DATA gather32To8<>+127(SB)/1, $0x80
+DATA gather32To8<>+128(SB)/1, $0x80
+DATA gather32To8<>+129(SB)/1, $0x80
+DATA gather32To8<>+130(SB)/1, $0x80
+DATA gather32To8<>+131(SB)/1, $0x80
+DATA gather32To8<>+132(SB)/1, $0x80
+DATA gather32To8<>+133(SB)/1, $0x80
+DATA gather32To8<>+134(SB)/1, $0x80
+DATA gather32To8<>+135(SB)/1, $0x80
+DATA gather32To8<>+136(SB)/1, $0x00
+DATA gather32To8<>+137(SB)/1, $0x04
+DATA gather32To8<>+138(SB)/1, $0x08
+DATA gather32To8<>+139(SB)/1, $0x0c
+DATA gather32To8<>+140(SB)/1, $0x80
+DATA gather32To8<>+141(SB)/1, $0x80
+DATA gather32To8<>+142(SB)/1, $0x80
+DATA gather32To8<>+143(SB)/1, $0x80
+DATA gather32To8<>+144(SB)/1, $0x80
+DATA gather32To8<>+145(SB)/1, $0x80
+DATA gather32To8<>+146(SB)/1, $0x80
+DATA gather32To8<>+147(SB)/1, $0x80
+DATA gather32To8<>+148(SB)/1, $0x80
+DATA gather32To8<>+149(SB)/1, $0x80
+DATA gather32To8<>+150(SB)/1, $0x80
+DATA gather32To8<>+151(SB)/1, $0x80
+DATA gather32To8<>+152(SB)/1, $0x00
+DATA gather32To8<>+153(SB)/1, $0x04
+DATA gather32To8<>+154(SB)/1, $0x08
+DATA gather32To8<>+155(SB)/1, $0x0c
+DATA gather32To8<>+156(SB)/1, $0x80
+DATA gather32To8<>+157(SB)/1, $0x80
+DATA gather32To8<>+158(SB)/1, $0x80
+DATA gather32To8<>+159(SB)/1, $0x80
+DATA gather32To8<>+160(SB)/1, $0x80
+DATA gather32To8<>+161(SB)/1, $0x80
+DATA gather32To8<>+162(SB)/1, $0x80
+DATA gather32To8<>+163(SB)/1, $0x80
+DATA gather32To8<>+164(SB)/1, $0x80
+DATA gather32To8<>+165(SB)/1, $0x80
+DATA gather32To8<>+166(SB)/1, $0x80
+DATA gather32To8<>+167(SB)/1, $0x80
+DATA gather32To8<>+168(SB)/1, $0x00
+DATA gather32To8<>+169(SB)/1, $0x04
+DATA gather32To8<>+170(SB)/1, $0x08
+DATA gather32To8<>+171(SB)/1, $0x0c
+DATA gather32To8<>+172(SB)/1, $0x80
+DATA gather32To8<>+173(SB)/1, $0x80
+DATA gather32To8<>+174(SB)/1, $0x80
+DATA gather32To8<>+175(SB)/1, $0x80
+DATA gather32To8<>+176(SB)/1, $0x80
+DATA gather32To8<>+177(SB)/1, $0x80
+DATA gather32To8<>+178(SB)/1, $0x80
+DATA gather32To8<>+179(SB)/1, $0x80
+DATA gather32To8<>+180(SB)/1, $0x80
+DATA gather32To8<>+181(SB)/1, $0x80
+DATA gather32To8<>+182(SB)/1, $0x80
+DATA gather32To8<>+183(SB)/1, $0x80
+DATA gather32To8<>+184(SB)/1, $0x00
+DATA gather32To8<>+185(SB)/1, $0x04
+DATA gather32To8<>+186(SB)/1, $0x08
+DATA gather32To8<>+187(SB)/1, $0x0c
+DATA gather32To8<>+188(SB)/1, $0x80
+DATA gather32To8<>+189(SB)/1, $0x80
+DATA gather32To8<>+190(SB)/1, $0x80
+DATA gather32To8<>+191(SB)/1, $0x80
+DATA gather32To8<>+192(SB)/1, $0x80
+DATA gather32To8<>+193(SB)/1, $0x80
+DATA gather32To8<>+194(SB)/1, $0x80
+DATA gather32To8<>+195(SB)/1, $0x80
+DATA gather32To8<>+196(SB)/1, $0x80
+DATA gather32To8<>+197(SB)/1, $0x80
+DATA gather32To8<>+198(SB)/1, $0x80
+DATA gather32To8<>+199(SB)/1, $0x80
+DATA gather32To8<>+200(SB)/1, $0x80
+DATA gather32To8<>+201(SB)/1, $0x80
+DATA gather32To8<>+202(SB)/1, $0x80
+DATA gather32To8<>+203(SB)/1, $0x80
+DATA gather32To8<>+204(SB)/1, $0x00
+DATA gather32To8<>+205(SB)/1, $0x04
+DATA gather32To8<>+206(SB)/1, $0x08
+DATA gather32To8<>+207(SB)/1, $0x0c
+DATA gather32To8<>+208(SB)/1, $0x80
+DATA gather32To8<>+209(SB)/1, $0x80
+DATA gather32To8<>+210(SB)/1, $0x80
+DATA gather32To8<>+211(SB)/1, $0x80
+DATA gather32To8<>+212(SB)/1, $0x80
+DATA gather32To8<>+213(SB)/1, $0x80
+DATA gather32To8<>+214(SB)/1, $0x80
+DATA gather32To8<>+215(SB)/1, $0x80
+DATA gather32To8<>+216(SB)/1, $0x80
+DATA gather32To8<>+217(SB)/1, $0x80
+DATA gather32To8<>+218(SB)/1, $0x80
+DATA gather32To8<>+219(SB)/1, $0x80
+DATA gather32To8<>+220(SB)/1, $0x00
+DATA gather32To8<>+221(SB)/1, $0x04
+DATA gather32To8<>+222(SB)/1, $0x08
+DATA gather32To8<>+223(SB)/1, $0x0c
+DATA gather32To8<>+224(SB)/1, $0x80
+DATA gather32To8<>+225(SB)/1, $0x80
+DATA gather32To8<>+226(SB)/1, $0x80
+DATA gather32To8<>+227(SB)/1, $0x80
+DATA gather32To8<>+228(SB)/1, $0x80
+DATA gather32To8<>+229(SB)/1, $0x80
+DATA gather32To8<>+230(SB)/1, $0x80
+DATA gather32To8<>+231(SB)/1, $0x80
+DATA gather32To8<>+232(SB)/1, $0x80
+DATA gather32To8<>+233(SB)/1, $0x80
+DATA gather32To8<>+234(SB)/1, $0x80
+DATA gather32To8<>+235(SB)/1, $0x80
+DATA gather32To8<>+236(SB)/1, $0x00
+DATA gather32To8<>+237(SB)/1, $0x04
+DATA gather32To8<>+238(SB)/1, $0x08
+DATA gather32To8<>+239(SB)/1, $0x0c
+DATA gather32To8<>+240(SB)/1, $0x80
+DATA gather32To8<>+241(SB)/1, $0x80
+DATA gather32To8<>+242(SB)/1, $0x80
+DATA gather32To8<>+243(SB)/1, $0x80
+DATA gather32To8<>+244(SB)/1, $0x80
+DATA gather32To8<>+245(SB)/1, $0x80
+DATA gather32To8<>+246(SB)/1, $0x80
+DATA gather32To8<>+247(SB)/1, $0x80
+DATA gather32To8<>+248(SB)/1, $0x80
+DATA gather32To8<>+249(SB)/1, $0x80
+DATA gather32To8<>+250(SB)/1, $0x80
+DATA gather32To8<>+251(SB)/1, $0x80
+DATA gather32To8<>+252(SB)/1, $0x00
+DATA gather32To8<>+253(SB)/1, $0x04
+DATA gather32To8<>+254(SB)/1, $0x08
+DATA gather32To8<>+255(SB)/1, $0x0c
+GLOBL gather32To8<>(SB), RODATA|NOPTR, $256
 
 DATA narrow32To16<>+0(SB)/1, $0x00
 DATA narrow32To16<>+1(SB)/1, $0x01
@@ -260,6 +648,136 @@ DATA narrow32To16<>+30(SB)/1, $0x0c
 DATA narrow32To16<>+31(SB)/1, $0x0d
 GLOBL narrow32To16<>(SB), RODATA|NOPTR, $32
 
+DATA gather32To16<>+0(SB)/1, $0x00
+DATA gather32To16<>+1(SB)/1, $0x01
+DATA gather32To16<>+2(SB)/1, $0x04
+DATA gather32To16<>+3(SB)/1, $0x05
+DATA gather32To16<>+4(SB)/1, $0x08
+DATA gather32To16<>+5(SB)/1, $0x09
+DATA gather32To16<>+6(SB)/1, $0x0c
+DATA gather32To16<>+7(SB)/1, $0x0d
+DATA gather32To16<>+8(SB)/1, $0x80
+DATA gather32To16<>+9(SB)/1, $0x80
+DATA gather32To16<>+10(SB)/1, $0x80
+DATA gather32To16<>+11(SB)/1, $0x80
+DATA gather32To16<>+12(SB)/1, $0x80
+DATA gather32To16<>+13(SB)/1, $0x80
+DATA gather32To16<>+14(SB)/1, $0x80
+DATA gather32To16<>+15(SB)/1, $0x80
+DATA gather32To16<>+16(SB)/1, $0x00
+DATA gather32To16<>+17(SB)/1, $0x01
+DATA gather32To16<>+18(SB)/1, $0x04
+DATA gather32To16<>+19(SB)/1, $0x05
+DATA gather32To16<>+20(SB)/1, $0x08
+DATA gather32To16<>+21(SB)/1, $0x09
+DATA gather32To16<>+22(SB)/1, $0x0c
+DATA gather32To16<>+23(SB)/1, $0x0d
+DATA gather32To16<>+24(SB)/1, $0x80
+DATA gather32To16<>+25(SB)/1, $0x80
+DATA gather32To16<>+26(SB)/1, $0x80
+DATA gather32To16<>+27(SB)/1, $0x80
+DATA gather32To16<>+28(SB)/1, $0x80
+DATA gather32To16<>+29(SB)/1, $0x80
+DATA gather32To16<>+30(SB)/1, $0x80
+DATA gather32To16<>+31(SB)/1, $0x80
+DATA gather32To16<>+32(SB)/1, $0x00
+DATA gather32To16<>+33(SB)/1, $0x01
+DATA gather32To16<>+34(SB)/1, $0x04
+DATA gather32To16<>+35(SB)/1, $0x05
+DATA gather32To16<>+36(SB)/1, $0x08
+DATA gather32To16<>+37(SB)/1, $0x09
+DATA gather32To16<>+38(SB)/1, $0x0c
+DATA gather32To16<>+39(SB)/1, $0x0d
+DATA gather32To16<>+40(SB)/1, $0x80
+DATA gather32To16<>+41(SB)/1, $0x80
+DATA gather32To16<>+42(SB)/1, $0x80
+DATA gather32To16<>+43(SB)/1, $0x80
+DATA gather32To16<>+44(SB)/1, $0x80
+DATA gather32To16<>+45(SB)/1, $0x80
+DATA gather32To16<>+46(SB)/1, $0x80
+DATA gather32To16<>+47(SB)/1, $0x80
+DATA gather32To16<>+48(SB)/1, $0x00
+DATA gather32To16<>+49(SB)/1, $0x01
+DATA gather32To16<>+50(SB)/1, $0x04
+DATA gather32To16<>+51(SB)/1, $0x05
+DATA gather32To16<>+52(SB)/1, $0x08
+DATA gather32To16<>+53(SB)/1, $0x09
+DATA gather32To16<>+54(SB)/1, $0x0c
+DATA gather32To16<>+55(SB)/1, $0x0d
+DATA gather32To16<>+56(SB)/1, $0x80
+DATA gather32To16<>+57(SB)/1, $0x80
+DATA gather32To16<>+58(SB)/1, $0x80
+DATA gather32To16<>+59(SB)/1, $0x80
+DATA gather32To16<>+60(SB)/1, $0x80
+DATA gather32To16<>+61(SB)/1, $0x80
+DATA gather32To16<>+62(SB)/1, $0x80
+DATA gather32To16<>+63(SB)/1, $0x80
+DATA gather32To16<>+64(SB)/1, $0x80
+DATA gather32To16<>+65(SB)/1, $0x80
+DATA gather32To16<>+66(SB)/1, $0x80
+DATA gather32To16<>+67(SB)/1, $0x80
+DATA gather32To16<>+68(SB)/1, $0x80
+DATA gather32To16<>+69(SB)/1, $0x80
+DATA gather32To16<>+70(SB)/1, $0x80
+DATA gather32To16<>+71(SB)/1, $0x80
+DATA gather32To16<>+72(SB)/1, $0x00
+DATA gather32To16<>+73(SB)/1, $0x01
+DATA gather32To16<>+74(SB)/1, $0x04
+DATA gather32To16<>+75(SB)/1, $0x05
+DATA gather32To16<>+76(SB)/1, $0x08
+DATA gather32To16<>+77(SB)/1, $0x09
+DATA gather32To16<>+78(SB)/1, $0x0c
+DATA gather32To16<>+79(SB)/1, $0x0d
+DATA gather32To16<>+80(SB)/1, $0x80
+DATA gather32To16<>+81(SB)/1, $0x80
+DATA gather32To16<>+82(SB)/1, $0x80
+DATA gather32To16<>+83(SB)/1, $0x80
+DATA gather32To16<>+84(SB)/1, $0x80
+DATA gather32To16<>+85(SB)/1, $0x80
+DATA gather32To16<>+86(SB)/1, $0x80
+DATA gather32To16<>+87(SB)/1, $0x80
+DATA gather32To16<>+88(SB)/1, $0x00
+DATA gather32To16<>+89(SB)/1, $0x01
+DATA gather32To16<>+90(SB)/1, $0x04
+DATA gather32To16<>+91(SB)/1, $0x05
+DATA gather32To16<>+92(SB)/1, $0x08
+DATA gather32To16<>+93(SB)/1, $0x09
+DATA gather32To16<>+94(SB)/1, $0x0c
+DATA gather32To16<>+95(SB)/1, $0x0d
+DATA gather32To16<>+96(SB)/1, $0x80
+DATA gather32To16<>+97(SB)/1, $0x80
+DATA gather32To16<>+98(SB)/1, $0x80
+DATA gather32To16<>+99(SB)/1, $0x80
+DATA gather32To16<>+100(SB)/1, $0x80
+DATA gather32To16<>+101(SB)/1, $0x80
+DATA gather32To16<>+102(SB)/1, $0x80
+DATA gather32To16<>+103(SB)/1, $0x80
+DATA gather32To16<>+104(SB)/1, $0x00
+DATA gather32To16<>+105(SB)/1, $0x01
+DATA gather32To16<>+106(SB)/1, $0x04
+DATA gather32To16<>+107(SB)/1, $0x05
+DATA gather32To16<>+108(SB)/1, $0x08
+DATA gather32To16<>+109(SB)/1, $0x09
+DATA gather32To16<>+110(SB)/1, $0x0c
+DATA gather32To16<>+111(SB)/1, $0x0d
+DATA gather32To16<>+112(SB)/1, $0x80
+DATA gather32To16<>+113(SB)/1, $0x80
+DATA gather32To16<>+114(SB)/1, $0x80
+DATA gather32To16<>+115(SB)/1, $0x80
+DATA gather32To16<>+116(SB)/1, $0x80
+DATA gather32To16<>+117(SB)/1, $0x80
+DATA gather32To16<>+118(SB)/1, $0x80
+DATA gather32To16<>+119(SB)/1, $0x80
+DATA gather32To16<>+120(SB)/1, $0x00
+DATA gather32To16<>+121(SB)/1, $0x01
+DATA gather32To16<>+122(SB)/1, $0x04
+DATA gather32To16<>+123(SB)/1, $0x05
+DATA gather32To16<>+124(SB)/1, $0x08
+DATA gather32To16<>+125(SB)/1, $0x09
+DATA gather32To16<>+126(SB)/1, $0x0c
+DATA gather32To16<>+127(SB)/1, $0x0d
+GLOBL gather32To16<>(SB), RODATA|NOPTR, $128
+
 DATA narrow64To8<>+0(SB)/1, $0x00
 DATA narrow64To8<>+1(SB)/1, $0x08
 DATA narrow64To8<>+2(SB)/1, $0x80
@@ -293,6 +811,520 @@ DATA narrow64To8<>+29(SB)/1, $0x80
 DATA narrow64To8<>+30(SB)/1, $0x80
 DATA narrow64To8<>+31(SB)/1, $0x80
 GLOBL narrow64To8<>(SB), RODATA|NOPTR, $32
+
+DATA gather64To8<>+0(SB)/1, $0x00
+DATA gather64To8<>+1(SB)/1, $0x08
+DATA gather64To8<>+2(SB)/1, $0x80
+DATA gather64To8<>+3(SB)/1, $0x80
+DATA gather64To8<>+4(SB)/1, $0x80
+DATA gather64To8<>+5(SB)/1, $0x80
+DATA gather64To8<>+6(SB)/1, $0x80
+DATA gather64To8<>+7(SB)/1, $0x80
+DATA gather64To8<>+8(SB)/1, $0x80
+DATA gather64To8<>+9(SB)/1, $0x80
+DATA gather64To8<>+10(SB)/1, $0x80
+DATA gather64To8<>+11(SB)/1, $0x80
+DATA gather64To8<>+12(SB)/1, $0x80
+DATA gather64To8<>+13(SB)/1, $0x80
+DATA gather64To8<>+14(SB)/1, $0x80
+DATA gather64To8<>+15(SB)/1, $0x80
+DATA gather64To8<>+16(SB)/1, $0x00
+DATA gather64To8<>+17(SB)/1, $0x08
+DATA gather64To8<>+18(SB)/1, $0x80
+DATA gather64To8<>+19(SB)/1, $0x80
+DATA gather64To8<>+20(SB)/1, $0x80
+DATA gather64To8<>+21(SB)/1, $0x80
+DATA gather64To8<>+22(SB)/1, $0x80
+DATA gather64To8<>+23(SB)/1, $0x80
+DATA gather64To8<>+24(SB)/1, $0x80
+DATA gather64To8<>+25(SB)/1, $0x80
+DATA gather64To8<>+26(SB)/1, $0x80
+DATA gather64To8<>+27(SB)/1, $0x80
+DATA gather64To8<>+28(SB)/1, $0x80
+DATA gather64To8<>+29(SB)/1, $0x80
+DATA gather64To8<>+30(SB)/1, $0x80
+DATA gather64To8<>+31(SB)/1, $0x80
+DATA gather64To8<>+32(SB)/1, $0x00
+DATA gather64To8<>+33(SB)/1, $0x08
+DATA gather64To8<>+34(SB)/1, $0x80
+DATA gather64To8<>+35(SB)/1, $0x80
+DATA gather64To8<>+36(SB)/1, $0x80
+DATA gather64To8<>+37(SB)/1, $0x80
+DATA gather64To8<>+38(SB)/1, $0x80
+DATA gather64To8<>+39(SB)/1, $0x80
+DATA gather64To8<>+40(SB)/1, $0x80
+DATA gather64To8<>+41(SB)/1, $0x80
+DATA gather64To8<>+42(SB)/1, $0x80
+DATA gather64To8<>+43(SB)/1, $0x80
+DATA gather64To8<>+44(SB)/1, $0x80
+DATA gather64To8<>+45(SB)/1, $0x80
+DATA gather64To8<>+46(SB)/1, $0x80
+DATA gather64To8<>+47(SB)/1, $0x80
+DATA gather64To8<>+48(SB)/1, $0x00
+DATA gather64To8<>+49(SB)/1, $0x08
+DATA gather64To8<>+50(SB)/1, $0x80
+DATA gather64To8<>+51(SB)/1, $0x80
+DATA gather64To8<>+52(SB)/1, $0x80
+DATA gather64To8<>+53(SB)/1, $0x80
+DATA gather64To8<>+54(SB)/1, $0x80
+DATA gather64To8<>+55(SB)/1, $0x80
+DATA gather64To8<>+56(SB)/1, $0x80
+DATA gather64To8<>+57(SB)/1, $0x80
+DATA gather64To8<>+58(SB)/1, $0x80
+DATA gather64To8<>+59(SB)/1, $0x80
+DATA gather64To8<>+60(SB)/1, $0x80
+DATA gather64To8<>+61(SB)/1, $0x80
+DATA gather64To8<>+62(SB)/1, $0x80
+DATA gather64To8<>+63(SB)/1, $0x80
+DATA gather64To8<>+64(SB)/1, $0x80
+DATA gather64To8<>+65(SB)/1, $0x80
+DATA gather64To8<>+66(SB)/1, $0x00
+DATA gather64To8<>+67(SB)/1, $0x08
+DATA gather64To8<>+68(SB)/1, $0x80
+DATA gather64To8<>+69(SB)/1, $0x80
+DATA gather64To8<>+70(SB)/1, $0x80
+DATA gather64To8<>+71(SB)/1, $0x80
+DATA gather64To8<>+72(SB)/1, $0x80
+DATA gather64To8<>+73(SB)/1, $0x80
+DATA gather64To8<>+74(SB)/1, $0x80
+DATA gather64To8<>+75(SB)/1, $0x80
+DATA gather64To8<>+76(SB)/1, $0x80
+DATA gather64To8<>+77(SB)/1, $0x80
+DATA gather64To8<>+78(SB)/1, $0x80
+DATA gather64To8<>+79(SB)/1, $0x80
+DATA gather64To8<>+80(SB)/1, $0x80
+DATA gather64To8<>+81(SB)/1, $0x80
+DATA gather64To8<>+82(SB)/1, $0x00
+DATA gather64To8<>+83(SB)/1, $0x08
+DATA gather64To8<>+84(SB)/1, $0x80
+DATA gather64To8<>+85(SB)/1, $0x80
+DATA gather64To8<>+86(SB)/1, $0x80
+DATA gather64To8<>+87(SB)/1, $0x80
+DATA gather64To8<>+88(SB)/1, $0x80
+DATA gather64To8<>+89(SB)/1, $0x80
+DATA gather64To8<>+90(SB)/1, $0x80
+DATA gather64To8<>+91(SB)/1, $0x80
+DATA gather64To8<>+92(SB)/1, $0x80
+DATA gather64To8<>+93(SB)/1, $0x80
+DATA gather64To8<>+94(SB)/1, $0x80
+DATA gather64To8<>+95(SB)/1, $0x80
+DATA gather64To8<>+96(SB)/1, $0x80
+DATA gather64To8<>+97(SB)/1, $0x80
+DATA gather64To8<>+98(SB)/1, $0x00
+DATA gather64To8<>+99(SB)/1, $0x08
+DATA gather64To8<>+100(SB)/1, $0x80
+DATA gather64To8<>+101(SB)/1, $0x80
+DATA gather64To8<>+102(SB)/1, $0x80
+DATA gather64To8<>+103(SB)/1, $0x80
+DATA gather64To8<>+104(SB)/1, $0x80
+DATA gather64To8<>+105(SB)/1, $0x80
+DATA gather64To8<>+106(SB)/1, $0x80
+DATA gather64To8<>+107(SB)/1, $0x80
+DATA gather64To8<>+108(SB)/1, $0x80
+DATA gather64To8<>+109(SB)/1, $0x80
+DATA gather64To8<>+110(SB)/1, $0x80
+DATA gather64To8<>+111(SB)/1, $0x80
+DATA gather64To8<>+112(SB)/1, $0x80
+DATA gather64To8<>+113(SB)/1, $0x80
+DATA gather64To8<>+114(SB)/1, $0x00
+DATA gather64To8<>+115(SB)/1, $0x08
+DATA gather64To8<>+116(SB)/1, $0x80
+DATA gather64To8<>+117(SB)/1, $0x80
+DATA gather64To8<>+118(SB)/1, $0x80
+DATA gather64To8<>+119(SB)/1, $0x80
+DATA gather64To8<>+120(SB)/1, $0x80
+DATA gather64To8<>+121(SB)/1, $0x80
+DATA gather64To8<>+122(SB)/1, $0x80
+DATA gather64To8<>+123(SB)/1, $0x80
+DATA gather64To8<>+124(SB)/1, $0x80
+DATA gather64To8<>+125(SB)/1, $0x80
+DATA gather64To8<>+126(SB)/1, $0x80
+DATA gather64To8<>+127(SB)/1, $0x80
+DATA gather64To8<>+128(SB)/1, $0x80
+DATA gather64To8<>+129(SB)/1, $0x80
+DATA gather64To8<>+130(SB)/1, $0x80
+DATA gather64To8<>+131(SB)/1, $0x80
+DATA gather64To8<>+132(SB)/1, $0x00
+DATA gather64To8<>+133(SB)/1, $0x08
+DATA gather64To8<>+134(SB)/1, $0x80
+DATA gather64To8<>+135(SB)/1, $0x80
+DATA gather64To8<>+136(SB)/1, $0x80
+DATA gather64To8<>+137(SB)/1, $0x80
+DATA gather64To8<>+138(SB)/1, $0x80
+DATA gather64To8<>+139(SB)/1, $0x80
+DATA gather64To8<>+140(SB)/1, $0x80
+DATA gather64To8<>+141(SB)/1, $0x80
+DATA gather64To8<>+142(SB)/1, $0x80
+DATA gather64To8<>+143(SB)/1, $0x80
+DATA gather64To8<>+144(SB)/1, $0x80
+DATA gather64To8<>+145(SB)/1, $0x80
+DATA gather64To8<>+146(SB)/1, $0x80
+DATA gather64To8<>+147(SB)/1, $0x80
+DATA gather64To8<>+148(SB)/1, $0x00
+DATA gather64To8<>+149(SB)/1, $0x08
+DATA gather64To8<>+150(SB)/1, $0x80
+DATA gather64To8<>+151(SB)/1, $0x80
+DATA gather64To8<>+152(SB)/1, $0x80
+DATA gather64To8<>+153(SB)/1, $0x80
+DATA gather64To8<>+154(SB)/1, $0x80
+DATA gather64To8<>+155(SB)/1, $0x80
+DATA gather64To8<>+156(SB)/1, $0x80
+DATA gather64To8<>+157(SB)/1, $0x80
+DATA gather64To8<>+158(SB)/1, $0x80
+DATA gather64To8<>+159(SB)/1, $0x80
+DATA gather64To8<>+160(SB)/1, $0x80
+DATA gather64To8<>+161(SB)/1, $0x80
+DATA gather64To8<>+162(SB)/1, $0x80
+DATA gather64To8<>+163(SB)/1, $0x80
+DATA gather64To8<>+164(SB)/1, $0x00
+DATA gather64To8<>+165(SB)/1, $0x08
+DATA gather64To8<>+166(SB)/1, $0x80
+DATA gather64To8<>+167(SB)/1, $0x80
+DATA gather64To8<>+168(SB)/1, $0x80
+DATA gather64To8<>+169(SB)/1, $0x80
+DATA gather64To8<>+170(SB)/1, $0x80
+DATA gather64To8<>+171(SB)/1, $0x80
+DATA gather64To8<>+172(SB)/1, $0x80
+DATA gather64To8<>+173(SB)/1, $0x80
+DATA gather64To8<>+174(SB)/1, $0x80
+DATA gather64To8<>+175(SB)/1, $0x80
+DATA gather64To8<>+176(SB)/1, $0x80
+DATA gather64To8<>+177(SB)/1, $0x80
+DATA gather64To8<>+178(SB)/1, $0x80
+DATA gather64To8<>+179(SB)/1, $0x80
+DATA gather64To8<>+180(SB)/1, $0x00
+DATA gather64To8<>+181(SB)/1, $0x08
+DATA gather64To8<>+182(SB)/1, $0x80
+DATA gather64To8<>+183(SB)/1, $0x80
+DATA gather64To8<>+184(SB)/1, $0x80
+DATA gather64To8<>+185(SB)/1, $0x80
+DATA gather64To8<>+186(SB)/1, $0x80
+DATA gather64To8<>+187(SB)/1, $0x80
+DATA gather64To8<>+188(SB)/1, $0x80
+DATA gather64To8<>+189(SB)/1, $0x80
+DATA gather64To8<>+190(SB)/1, $0x80
+DATA gather64To8<>+191(SB)/1, $0x80
+DATA gather64To8<>+192(SB)/1, $0x80
+DATA gather64To8<>+193(SB)/1, $0x80
+DATA gather64To8<>+194(SB)/1, $0x80
+DATA gather64To8<>+195(SB)/1, $0x80
+DATA gather64To8<>+196(SB)/1, $0x80
+DATA gather64To8<>+197(SB)/1, $0x80
+DATA gather64To8<>+198(SB)/1, $0x00
+DATA gather64To8<>+199(SB)/1, $0x08
+DATA gather64To8<>+200(SB)/1, $0x80
+DATA gather64To8<>+201(SB)/1, $0x80
+DATA gather64To8<>+202(SB)/1, $0x80
+DATA gather64To8<>+203(SB)/1, $0x80
+DATA gather64To8<>+204(SB)/1, $0x80
+DATA gather64To8<>+205(SB)/1, $0x80
+DATA gather64To8<>+206(SB)/1, $0x80
+DATA gather64To8<>+207(SB)/1, $0x80
+DATA gather64To8<>+208(SB)/1, $0x80
+DATA gather64To8<>+209(SB)/1, $0x80
+DATA gather64To8<>+210(SB)/1, $0x80
+DATA gather64To8<>+211(SB)/1, $0x80
+DATA gather64To8<>+212(SB)/1, $0x80
+DATA gather64To8<>+213(SB)/1, $0x80
+DATA gather64To8<>+214(SB)/1, $0x00
+DATA gather64To8<>+215(SB)/1, $0x08
+DATA gather64To8<>+216(SB)/1, $0x80
+DATA gather64To8<>+217(SB)/1, $0x80
+DATA gather64To8<>+218(SB)/1, $0x80
+DATA gather64To8<>+219(SB)/1, $0x80
+DATA gather64To8<>+220(SB)/1, $0x80
+DATA gather64To8<>+221(SB)/1, $0x80
+DATA gather64To8<>+222(SB)/1, $0x80
+DATA gather64To8<>+223(SB)/1, $0x80
+DATA gather64To8<>+224(SB)/1, $0x80
+DATA gather64To8<>+225(SB)/1, $0x80
+DATA gather64To8<>+226(SB)/1, $0x80
+DATA gather64To8<>+227(SB)/1, $0x80
+DATA gather64To8<>+228(SB)/1, $0x80
+DATA gather64To8<>+229(SB)/1, $0x80
+DATA gather64To8<>+230(SB)/1, $0x00
+DATA gather64To8<>+231(SB)/1, $0x08
+DATA gather64To8<>+232(SB)/1, $0x80
+DATA gather64To8<>+233(SB)/1, $0x80
+DATA gather64To8<>+234(SB)/1, $0x80
+DATA gather64To8<>+235(SB)/1, $0x80
+DATA gather64To8<>+236(SB)/1, $0x80
+DATA gather64To8<>+237(SB)/1, $0x80
+DATA gather64To8<>+238(SB)/1, $0x80
+DATA gather64To8<>+239(SB)/1, $0x80
+DATA gather64To8<>+240(SB)/1, $0x80
+DATA gather64To8<>+241(SB)/1, $0x80
+DATA gather64To8<>+242(SB)/1, $0x80
+DATA gather64To8<>+243(SB)/1, $0x80
+DATA gather64To8<>+244(SB)/1, $0x80
+DATA gather64To8<>+245(SB)/1, $0x80
+DATA gather64To8<>+246(SB)/1, $0x00
+DATA gather64To8<>+247(SB)/1, $0x08
+DATA gather64To8<>+248(SB)/1, $0x80
+DATA gather64To8<>+249(SB)/1, $0x80
+DATA gather64To8<>+250(SB)/1, $0x80
+DATA gather64To8<>+251(SB)/1, $0x80
+DATA gather64To8<>+252(SB)/1, $0x80
+DATA gather64To8<>+253(SB)/1, $0x80
+DATA gather64To8<>+254(SB)/1, $0x80
+DATA gather64To8<>+255(SB)/1, $0x80
+DATA gather64To8<>+256(SB)/1, $0x80
+DATA gather64To8<>+257(SB)/1, $0x80
+DATA gather64To8<>+258(SB)/1, $0x80
+DATA gather64To8<>+259(SB)/1, $0x80
+DATA gather64To8<>+260(SB)/1, $0x80
+DATA gather64To8<>+261(SB)/1, $0x80
+DATA gather64To8<>+262(SB)/1, $0x80
+DATA gather64To8<>+263(SB)/1, $0x80
+DATA gather64To8<>+264(SB)/1, $0x00
+DATA gather64To8<>+265(SB)/1, $0x08
+DATA gather64To8<>+266(SB)/1, $0x80
+DATA gather64To8<>+267(SB)/1, $0x80
+DATA gather64To8<>+268(SB)/1, $0x80
+DATA gather64To8<>+269(SB)/1, $0x80
+DATA gather64To8<>+270(SB)/1, $0x80
+DATA gather64To8<>+271(SB)/1, $0x80
+DATA gather64To8<>+272(SB)/1, $0x80
+DATA gather64To8<>+273(SB)/1, $0x80
+DATA gather64To8<>+274(SB)/1, $0x80
+DATA gather64To8<>+275(SB)/1, $0x80
+DATA gather64To8<>+276(SB)/1, $0x80
+DATA gather64To8<>+277(SB)/1, $0x80
+DATA gather64To8<>+278(SB)/1, $0x80
+DATA gather64To8<>+279(SB)/1, $0x80
+DATA gather64To8<>+280(SB)/1, $0x00
+DATA gather64To8<>+281(SB)/1, $0x08
+DATA gather64To8<>+282(SB)/1, $0x80
+DATA gather64To8<>+283(SB)/1, $0x80
+DATA gather64To8<>+284(SB)/1, $0x80
+DATA gather64To8<>+285(SB)/1, $0x80
+DATA gather64To8<>+286(SB)/1, $0x80
+DATA gather64To8<>+287(SB)/1, $0x80
+DATA gather64To8<>+288(SB)/1, $0x80
+DATA gather64To8<>+289(SB)/1, $0x80
+DATA gather64To8<>+290(SB)/1, $0x80
+DATA gather64To8<>+291(SB)/1, $0x80
+DATA gather64To8<>+292(SB)/1, $0x80
+DATA gather64To8<>+293(SB)/1, $0x80
+DATA gather64To8<>+294(SB)/1, $0x80
+DATA gather64To8<>+295(SB)/1, $0x80
+DATA gather64To8<>+296(SB)/1, $0x00
+DATA gather64To8<>+297(SB)/1, $0x08
+DATA gather64To8<>+298(SB)/1, $0x80
+DATA gather64To8<>+299(SB)/1, $0x80
+DATA gather64To8<>+300(SB)/1, $0x80
+DATA gather64To8<>+301(SB)/1, $0x80
+DATA gather64To8<>+302(SB)/1, $0x80
+DATA gather64To8<>+303(SB)/1, $0x80
+DATA gather64To8<>+304(SB)/1, $0x80
+DATA gather64To8<>+305(SB)/1, $0x80
+DATA gather64To8<>+306(SB)/1, $0x80
+DATA gather64To8<>+307(SB)/1, $0x80
+DATA gather64To8<>+308(SB)/1, $0x80
+DATA gather64To8<>+309(SB)/1, $0x80
+DATA gather64To8<>+310(SB)/1, $0x80
+DATA gather64To8<>+311(SB)/1, $0x80
+DATA gather64To8<>+312(SB)/1, $0x00
+DATA gather64To8<>+313(SB)/1, $0x08
+DATA gather64To8<>+314(SB)/1, $0x80
+DATA gather64To8<>+315(SB)/1, $0x80
+DATA gather64To8<>+316(SB)/1, $0x80
+DATA gather64To8<>+317(SB)/1, $0x80
+DATA gather64To8<>+318(SB)/1, $0x80
+DATA gather64To8<>+319(SB)/1, $0x80
+DATA gather64To8<>+320(SB)/1, $0x80
+DATA gather64To8<>+321(SB)/1, $0x80
+DATA gather64To8<>+322(SB)/1, $0x80
+DATA gather64To8<>+323(SB)/1, $0x80
+DATA gather64To8<>+324(SB)/1, $0x80
+DATA gather64To8<>+325(SB)/1, $0x80
+DATA gather64To8<>+326(SB)/1, $0x80
+DATA gather64To8<>+327(SB)/1, $0x80
+DATA gather64To8<>+328(SB)/1, $0x80
+DATA gather64To8<>+329(SB)/1, $0x80
+DATA gather64To8<>+330(SB)/1, $0x00
+DATA gather64To8<>+331(SB)/1, $0x08
+DATA gather64To8<>+332(SB)/1, $0x80
+DATA gather64To8<>+333(SB)/1, $0x80
+DATA gather64To8<>+334(SB)/1, $0x80
+DATA gather64To8<>+335(SB)/1, $0x80
+DATA gather64To8<>+336(SB)/1, $0x80
+DATA gather64To8<>+337(SB)/1, $0x80
+DATA gather64To8<>+338(SB)/1, $0x80
+DATA gather64To8<>+339(SB)/1, $0x80
+DATA gather64To8<>+340(SB)/1, $0x80
+DATA gather64To8<>+341(SB)/1, $0x80
+DATA gather64To8<>+342(SB)/1, $0x80
+DATA gather64To8<>+343(SB)/1, $0x80
+DATA gather64To8<>+344(SB)/1, $0x80
+DATA gather64To8<>+345(SB)/1, $0x80
+DATA gather64To8<>+346(SB)/1, $0x00
+DATA gather64To8<>+347(SB)/1, $0x08
+DATA gather64To8<>+348(SB)/1, $0x80
+DATA gather64To8<>+349(SB)/1, $0x80
+DATA gather64To8<>+350(SB)/1, $0x80
+DATA gather64To8<>+351(SB)/1, $0x80
+DATA gather64To8<>+352(SB)/1, $0x80
+DATA gather64To8<>+353(SB)/1, $0x80
+DATA gather64To8<>+354(SB)/1, $0x80
+DATA gather64To8<>+355(SB)/1, $0x80
+DATA gather64To8<>+356(SB)/1, $0x80
+DATA gather64To8<>+357(SB)/1, $0x80
+DATA gather64To8<>+358(SB)/1, $0x80
+DATA gather64To8<>+359(SB)/1, $0x80
+DATA gather64To8<>+360(SB)/1, $0x80
+DATA gather64To8<>+361(SB)/1, $0x80
+DATA gather64To8<>+362(SB)/1, $0x00
+DATA gather64To8<>+363(SB)/1, $0x08
+DATA gather64To8<>+364(SB)/1, $0x80
+DATA gather64To8<>+365(SB)/1, $0x80
+DATA gather64To8<>+366(SB)/1, $0x80
+DATA gather64To8<>+367(SB)/1, $0x80
+DATA gather64To8<>+368(SB)/1, $0x80
+DATA gather64To8<>+369(SB)/1, $0x80
+DATA gather64To8<>+370(SB)/1, $0x80
+DATA gather64To8<>+371(SB)/1, $0x80
+DATA gather64To8<>+372(SB)/1, $0x80
+DATA gather64To8<>+373(SB)/1, $0x80
+DATA gather64To8<>+374(SB)/1, $0x80
+DATA gather64To8<>+375(SB)/1, $0x80
+DATA gather64To8<>+376(SB)/1, $0x80
+DATA gather64To8<>+377(SB)/1, $0x80
+DATA gather64To8<>+378(SB)/1, $0x00
+DATA gather64To8<>+379(SB)/1, $0x08
+DATA gather64To8<>+380(SB)/1, $0x80
+DATA gather64To8<>+381(SB)/1, $0x80
+DATA gather64To8<>+382(SB)/1, $0x80
+DATA gather64To8<>+383(SB)/1, $0x80
+DATA gather64To8<>+384(SB)/1, $0x80
+DATA gather64To8<>+385(SB)/1, $0x80
+DATA gather64To8<>+386(SB)/1, $0x80
+DATA gather64To8<>+387(SB)/1, $0x80
+DATA gather64To8<>+388(SB)/1, $0x80
+DATA gather64To8<>+389(SB)/1, $0x80
+DATA gather64To8<>+390(SB)/1, $0x80
+DATA gather64To8<>+391(SB)/1, $0x80
+DATA gather64To8<>+392(SB)/1, $0x80
+DATA gather64To8<>+393(SB)/1, $0x80
+DATA gather64To8<>+394(SB)/1, $0x80
+DATA gather64To8<>+395(SB)/1, $0x80
+DATA gather64To8<>+396(SB)/1, $0x00
+DATA gather64To8<>+397(SB)/1, $0x08
+DATA gather64To8<>+398(SB)/1, $0x80
+DATA gather64To8<>+399(SB)/1, $0x80
+DATA gather64To8<>+400(SB)/1, $0x80
+DATA gather64To8<>+401(SB)/1, $0x80
+DATA gather64To8<>+402(SB)/1, $0x80
+DATA gather64To8<>+403(SB)/1, $0x80
+DATA gather64To8<>+404(SB)/1, $0x80
+DATA gather64To8<>+405(SB)/1, $0x80
+DATA gather64To8<>+406(SB)/1, $0x80
+DATA gather64To8<>+407(SB)/1, $0x80
+DATA gather64To8<>+408(SB)/1, $0x80
+DATA gather64To8<>+409(SB)/1, $0x80
+DATA gather64To8<>+410(SB)/1, $0x80
+DATA gather64To8<>+411(SB)/1, $0x80
+DATA gather64To8<>+412(SB)/1, $0x00
+DATA gather64To8<>+413(SB)/1, $0x08
+DATA gather64To8<>+414(SB)/1, $0x80
+DATA gather64To8<>+415(SB)/1, $0x80
+DATA gather64To8<>+416(SB)/1, $0x80
+DATA gather64To8<>+417(SB)/1, $0x80
+DATA gather64To8<>+418(SB)/1, $0x80
+DATA gather64To8<>+419(SB)/1, $0x80
+DATA gather64To8<>+420(SB)/1, $0x80
+DATA gather64To8<>+421(SB)/1, $0x80
+DATA gather64To8<>+422(SB)/1, $0x80
+DATA gather64To8<>+423(SB)/1, $0x80
+DATA gather64To8<>+424(SB)/1, $0x80
+DATA gather64To8<>+425(SB)/1, $0x80
+DATA gather64To8<>+426(SB)/1, $0x80
+DATA gather64To8<>+427(SB)/1, $0x80
+DATA gather64To8<>+428(SB)/1, $0x00
+DATA gather64To8<>+429(SB)/1, $0x08
+DATA gather64To8<>+430(SB)/1, $0x80
+DATA gather64To8<>+431(SB)/1, $0x80
+DATA gather64To8<>+432(SB)/1, $0x80
+DATA gather64To8<>+433(SB)/1, $0x80
+DATA gather64To8<>+434(SB)/1, $0x80
+DATA gather64To8<>+435(SB)/1, $0x80
+DATA gather64To8<>+436(SB)/1, $0x80
+DATA gather64To8<>+437(SB)/1, $0x80
+DATA gather64To8<>+438(SB)/1, $0x80
+DATA gather64To8<>+439(SB)/1, $0x80
+DATA gather64To8<>+440(SB)/1, $0x80
+DATA gather64To8<>+441(SB)/1, $0x80
+DATA gather64To8<>+442(SB)/1, $0x80
+DATA gather64To8<>+443(SB)/1, $0x80
+DATA gather64To8<>+444(SB)/1, $0x00
+DATA gather64To8<>+445(SB)/1, $0x08
+DATA gather64To8<>+446(SB)/1, $0x80
+DATA gather64To8<>+447(SB)/1, $0x80
+DATA gather64To8<>+448(SB)/1, $0x80
+DATA gather64To8<>+449(SB)/1, $0x80
+DATA gather64To8<>+450(SB)/1, $0x80
+DATA gather64To8<>+451(SB)/1, $0x80
+DATA gather64To8<>+452(SB)/1, $0x80
+DATA gather64To8<>+453(SB)/1, $0x80
+DATA gather64To8<>+454(SB)/1, $0x80
+DATA gather64To8<>+455(SB)/1, $0x80
+DATA gather64To8<>+456(SB)/1, $0x80
+DATA gather64To8<>+457(SB)/1, $0x80
+DATA gather64To8<>+458(SB)/1, $0x80
+DATA gather64To8<>+459(SB)/1, $0x80
+DATA gather64To8<>+460(SB)/1, $0x80
+DATA gather64To8<>+461(SB)/1, $0x80
+DATA gather64To8<>+462(SB)/1, $0x00
+DATA gather64To8<>+463(SB)/1, $0x08
+DATA gather64To8<>+464(SB)/1, $0x80
+DATA gather64To8<>+465(SB)/1, $0x80
+DATA gather64To8<>+466(SB)/1, $0x80
+DATA gather64To8<>+467(SB)/1, $0x80
+DATA gather64To8<>+468(SB)/1, $0x80
+DATA gather64To8<>+469(SB)/1, $0x80
+DATA gather64To8<>+470(SB)/1, $0x80
+DATA gather64To8<>+471(SB)/1, $0x80
+DATA gather64To8<>+472(SB)/1, $0x80
+DATA gather64To8<>+473(SB)/1, $0x80
+DATA gather64To8<>+474(SB)/1, $0x80
+DATA gather64To8<>+475(SB)/1, $0x80
+DATA gather64To8<>+476(SB)/1, $0x80
+DATA gather64To8<>+477(SB)/1, $0x80
+DATA gather64To8<>+478(SB)/1, $0x00
+DATA gather64To8<>+479(SB)/1, $0x08
+DATA gather64To8<>+480(SB)/1, $0x80
+DATA gather64To8<>+481(SB)/1, $0x80
+DATA gather64To8<>+482(SB)/1, $0x80
+DATA gather64To8<>+483(SB)/1, $0x80
+DATA gather64To8<>+484(SB)/1, $0x80
+DATA gather64To8<>+485(SB)/1, $0x80
+DATA gather64To8<>+486(SB)/1, $0x80
+DATA gather64To8<>+487(SB)/1, $0x80
+DATA gather64To8<>+488(SB)/1, $0x80
+DATA gather64To8<>+489(SB)/1, $0x80
+DATA gather64To8<>+490(SB)/1, $0x80
+DATA gather64To8<>+491(SB)/1, $0x80
+DATA gather64To8<>+492(SB)/1, $0x80
+DATA gather64To8<>+493(SB)/1, $0x80
+DATA gather64To8<>+494(SB)/1, $0x00
+DATA gather64To8<>+495(SB)/1, $0x08
+DATA gather64To8<>+496(SB)/1, $0x80
+DATA gather64To8<>+497(SB)/1, $0x80
+DATA gather64To8<>+498(SB)/1, $0x80
+DATA gather64To8<>+499(SB)/1, $0x80
+DATA gather64To8<>+500(SB)/1, $0x80
+DATA gather64To8<>+501(SB)/1, $0x80
+DATA gather64To8<>+502(SB)/1, $0x80
+DATA gather64To8<>+503(SB)/1, $0x80
+DATA gather64To8<>+504(SB)/1, $0x80
+DATA gather64To8<>+505(SB)/1, $0x80
+DATA gather64To8<>+506(SB)/1, $0x80
+DATA gather64To8<>+507(SB)/1, $0x80
+DATA gather64To8<>+508(SB)/1, $0x80
+DATA gather64To8<>+509(SB)/1, $0x80
+DATA gather64To8<>+510(SB)/1, $0x00
+DATA gather64To8<>+511(SB)/1, $0x08
+GLOBL gather64To8<>(SB), RODATA|NOPTR, $512
 
 DATA narrow64To16<>+0(SB)/1, $0x00
 DATA narrow64To16<>+1(SB)/1, $0x01
@@ -328,6 +1360,264 @@ DATA narrow64To16<>+30(SB)/1, $0x80
 DATA narrow64To16<>+31(SB)/1, $0x80
 GLOBL narrow64To16<>(SB), RODATA|NOPTR, $32
 
+DATA gather64To16<>+0(SB)/1, $0x00
+DATA gather64To16<>+1(SB)/1, $0x01
+DATA gather64To16<>+2(SB)/1, $0x08
+DATA gather64To16<>+3(SB)/1, $0x09
+DATA gather64To16<>+4(SB)/1, $0x80
+DATA gather64To16<>+5(SB)/1, $0x80
+DATA gather64To16<>+6(SB)/1, $0x80
+DATA gather64To16<>+7(SB)/1, $0x80
+DATA gather64To16<>+8(SB)/1, $0x80
+DATA gather64To16<>+9(SB)/1, $0x80
+DATA gather64To16<>+10(SB)/1, $0x80
+DATA gather64To16<>+11(SB)/1, $0x80
+DATA gather64To16<>+12(SB)/1, $0x80
+DATA gather64To16<>+13(SB)/1, $0x80
+DATA gather64To16<>+14(SB)/1, $0x80
+DATA gather64To16<>+15(SB)/1, $0x80
+DATA gather64To16<>+16(SB)/1, $0x00
+DATA gather64To16<>+17(SB)/1, $0x01
+DATA gather64To16<>+18(SB)/1, $0x08
+DATA gather64To16<>+19(SB)/1, $0x09
+DATA gather64To16<>+20(SB)/1, $0x80
+DATA gather64To16<>+21(SB)/1, $0x80
+DATA gather64To16<>+22(SB)/1, $0x80
+DATA gather64To16<>+23(SB)/1, $0x80
+DATA gather64To16<>+24(SB)/1, $0x80
+DATA gather64To16<>+25(SB)/1, $0x80
+DATA gather64To16<>+26(SB)/1, $0x80
+DATA gather64To16<>+27(SB)/1, $0x80
+DATA gather64To16<>+28(SB)/1, $0x80
+DATA gather64To16<>+29(SB)/1, $0x80
+DATA gather64To16<>+30(SB)/1, $0x80
+DATA gather64To16<>+31(SB)/1, $0x80
+DATA gather64To16<>+32(SB)/1, $0x00
+DATA gather64To16<>+33(SB)/1, $0x01
+DATA gather64To16<>+34(SB)/1, $0x08
+DATA gather64To16<>+35(SB)/1, $0x09
+DATA gather64To16<>+36(SB)/1, $0x80
+DATA gather64To16<>+37(SB)/1, $0x80
+DATA gather64To16<>+38(SB)/1, $0x80
+DATA gather64To16<>+39(SB)/1, $0x80
+DATA gather64To16<>+40(SB)/1, $0x80
+DATA gather64To16<>+41(SB)/1, $0x80
+DATA gather64To16<>+42(SB)/1, $0x80
+DATA gather64To16<>+43(SB)/1, $0x80
+DATA gather64To16<>+44(SB)/1, $0x80
+DATA gather64To16<>+45(SB)/1, $0x80
+DATA gather64To16<>+46(SB)/1, $0x80
+DATA gather64To16<>+47(SB)/1, $0x80
+DATA gather64To16<>+48(SB)/1, $0x00
+DATA gather64To16<>+49(SB)/1, $0x01
+DATA gather64To16<>+50(SB)/1, $0x08
+DATA gather64To16<>+51(SB)/1, $0x09
+DATA gather64To16<>+52(SB)/1, $0x80
+DATA gather64To16<>+53(SB)/1, $0x80
+DATA gather64To16<>+54(SB)/1, $0x80
+DATA gather64To16<>+55(SB)/1, $0x80
+DATA gather64To16<>+56(SB)/1, $0x80
+DATA gather64To16<>+57(SB)/1, $0x80
+DATA gather64To16<>+58(SB)/1, $0x80
+DATA gather64To16<>+59(SB)/1, $0x80
+DATA gather64To16<>+60(SB)/1, $0x80
+DATA gather64To16<>+61(SB)/1, $0x80
+DATA gather64To16<>+62(SB)/1, $0x80
+DATA gather64To16<>+63(SB)/1, $0x80
+DATA gather64To16<>+64(SB)/1, $0x80
+DATA gather64To16<>+65(SB)/1, $0x80
+DATA gather64To16<>+66(SB)/1, $0x80
+DATA gather64To16<>+67(SB)/1, $0x80
+DATA gather64To16<>+68(SB)/1, $0x00
+DATA gather64To16<>+69(SB)/1, $0x01
+DATA gather64To16<>+70(SB)/1, $0x08
+DATA gather64To16<>+71(SB)/1, $0x09
+DATA gather64To16<>+72(SB)/1, $0x80
+DATA gather64To16<>+73(SB)/1, $0x80
+DATA gather64To16<>+74(SB)/1, $0x80
+DATA gather64To16<>+75(SB)/1, $0x80
+DATA gather64To16<>+76(SB)/1, $0x80
+DATA gather64To16<>+77(SB)/1, $0x80
+DATA gather64To16<>+78(SB)/1, $0x80
+DATA gather64To16<>+79(SB)/1, $0x80
+DATA gather64To16<>+80(SB)/1, $0x80
+DATA gather64To16<>+81(SB)/1, $0x80
+DATA gather64To16<>+82(SB)/1, $0x80
+DATA gather64To16<>+83(SB)/1, $0x80
+DATA gather64To16<>+84(SB)/1, $0x00
+DATA gather64To16<>+85(SB)/1, $0x01
+DATA gather64To16<>+86(SB)/1, $0x08
+DATA gather64To16<>+87(SB)/1, $0x09
+DATA gather64To16<>+88(SB)/1, $0x80
+DATA gather64To16<>+89(SB)/1, $0x80
+DATA gather64To16<>+90(SB)/1, $0x80
+DATA gather64To16<>+91(SB)/1, $0x80
+DATA gather64To16<>+92(SB)/1, $0x80
+DATA gather64To16<>+93(SB)/1, $0x80
+DATA gather64To16<>+94(SB)/1, $0x80
+DATA gather64To16<>+95(SB)/1, $0x80
+DATA gather64To16<>+96(SB)/1, $0x80
+DATA gather64To16<>+97(SB)/1, $0x80
+DATA gather64To16<>+98(SB)/1, $0x80
+DATA gather64To16<>+99(SB)/1, $0x80
+DATA gather64To16<>+100(SB)/1, $0x00
+DATA gather64To16<>+101(SB)/1, $0x01
+DATA gather64To16<>+102(SB)/1, $0x08
+DATA gather64To16<>+103(SB)/1, $0x09
+DATA gather64To16<>+104(SB)/1, $0x80
+DATA gather64To16<>+105(SB)/1, $0x80
+DATA gather64To16<>+106(SB)/1, $0x80
+DATA gather64To16<>+107(SB)/1, $0x80
+DATA gather64To16<>+108(SB)/1, $0x80
+DATA gather64To16<>+109(SB)/1, $0x80
+DATA gather64To16<>+110(SB)/1, $0x80
+DATA gather64To16<>+111(SB)/1, $0x80
+DATA gather64To16<>+112(SB)/1, $0x80
+DATA gather64To16<>+113(SB)/1, $0x80
+DATA gather64To16<>+114(SB)/1, $0x80
+DATA gather64To16<>+115(SB)/1, $0x80
+DATA gather64To16<>+116(SB)/1, $0x00
+DATA gather64To16<>+117(SB)/1, $0x01
+DATA gather64To16<>+118(SB)/1, $0x08
+DATA gather64To16<>+119(SB)/1, $0x09
+DATA gather64To16<>+120(SB)/1, $0x80
+DATA gather64To16<>+121(SB)/1, $0x80
+DATA gather64To16<>+122(SB)/1, $0x80
+DATA gather64To16<>+123(SB)/1, $0x80
+DATA gather64To16<>+124(SB)/1, $0x80
+DATA gather64To16<>+125(SB)/1, $0x80
+DATA gather64To16<>+126(SB)/1, $0x80
+DATA gather64To16<>+127(SB)/1, $0x80
+DATA gather64To16<>+128(SB)/1, $0x80
+DATA gather64To16<>+129(SB)/1, $0x80
+DATA gather64To16<>+130(SB)/1, $0x80
+DATA gather64To16<>+131(SB)/1, $0x80
+DATA gather64To16<>+132(SB)/1, $0x80
+DATA gather64To16<>+133(SB)/1, $0x80
+DATA gather64To16<>+134(SB)/1, $0x80
+DATA gather64To16<>+135(SB)/1, $0x80
+DATA gather64To16<>+136(SB)/1, $0x00
+DATA gather64To16<>+137(SB)/1, $0x01
+DATA gather64To16<>+138(SB)/1, $0x08
+DATA gather64To16<>+139(SB)/1, $0x09
+DATA gather64To16<>+140(SB)/1, $0x80
+DATA gather64To16<>+141(SB)/1, $0x80
+DATA gather64To16<>+142(SB)/1, $0x80
+DATA gather64To16<>+143(SB)/1, $0x80
+DATA gather64To16<>+144(SB)/1, $0x80
+DATA gather64To16<>+145(SB)/1, $0x80
+DATA gather64To16<>+146(SB)/1, $0x80
+DATA gather64To16<>+147(SB)/1, $0x80
+DATA gather64To16<>+148(SB)/1, $0x80
+DATA gather64To16<>+149(SB)/1, $0x80
+DATA gather64To16<>+150(SB)/1, $0x80
+DATA gather64To16<>+151(SB)/1, $0x80
+DATA gather64To16<>+152(SB)/1, $0x00
+DATA gather64To16<>+153(SB)/1, $0x01
+DATA gather64To16<>+154(SB)/1, $0x08
+DATA gather64To16<>+155(SB)/1, $0x09
+DATA gather64To16<>+156(SB)/1, $0x80
+DATA gather64To16<>+157(SB)/1, $0x80
+DATA gather64To16<>+158(SB)/1, $0x80
+DATA gather64To16<>+159(SB)/1, $0x80
+DATA gather64To16<>+160(SB)/1, $0x80
+DATA gather64To16<>+161(SB)/1, $0x80
+DATA gather64To16<>+162(SB)/1, $0x80
+DATA gather64To16<>+163(SB)/1, $0x80
+DATA gather64To16<>+164(SB)/1, $0x80
+DATA gather64To16<>+165(SB)/1, $0x80
+DATA gather64To16<>+166(SB)/1, $0x80
+DATA gather64To16<>+167(SB)/1, $0x80
+DATA gather64To16<>+168(SB)/1, $0x00
+DATA gather64To16<>+169(SB)/1, $0x01
+DATA gather64To16<>+170(SB)/1, $0x08
+DATA gather64To16<>+171(SB)/1, $0x09
+DATA gather64To16<>+172(SB)/1, $0x80
+DATA gather64To16<>+173(SB)/1, $0x80
+DATA gather64To16<>+174(SB)/1, $0x80
+DATA gather64To16<>+175(SB)/1, $0x80
+DATA gather64To16<>+176(SB)/1, $0x80
+DATA gather64To16<>+177(SB)/1, $0x80
+DATA gather64To16<>+178(SB)/1, $0x80
+DATA gather64To16<>+179(SB)/1, $0x80
+DATA gather64To16<>+180(SB)/1, $0x80
+DATA gather64To16<>+181(SB)/1, $0x80
+DATA gather64To16<>+182(SB)/1, $0x80
+DATA gather64To16<>+183(SB)/1, $0x80
+DATA gather64To16<>+184(SB)/1, $0x00
+DATA gather64To16<>+185(SB)/1, $0x01
+DATA gather64To16<>+186(SB)/1, $0x08
+DATA gather64To16<>+187(SB)/1, $0x09
+DATA gather64To16<>+188(SB)/1, $0x80
+DATA gather64To16<>+189(SB)/1, $0x80
+DATA gather64To16<>+190(SB)/1, $0x80
+DATA gather64To16<>+191(SB)/1, $0x80
+DATA gather64To16<>+192(SB)/1, $0x80
+DATA gather64To16<>+193(SB)/1, $0x80
+DATA gather64To16<>+194(SB)/1, $0x80
+DATA gather64To16<>+195(SB)/1, $0x80
+DATA gather64To16<>+196(SB)/1, $0x80
+DATA gather64To16<>+197(SB)/1, $0x80
+DATA gather64To16<>+198(SB)/1, $0x80
+DATA gather64To16<>+199(SB)/1, $0x80
+DATA gather64To16<>+200(SB)/1, $0x80
+DATA gather64To16<>+201(SB)/1, $0x80
+DATA gather64To16<>+202(SB)/1, $0x80
+DATA gather64To16<>+203(SB)/1, $0x80
+DATA gather64To16<>+204(SB)/1, $0x00
+DATA gather64To16<>+205(SB)/1, $0x01
+DATA gather64To16<>+206(SB)/1, $0x08
+DATA gather64To16<>+207(SB)/1, $0x09
+DATA gather64To16<>+208(SB)/1, $0x80
+DATA gather64To16<>+209(SB)/1, $0x80
+DATA gather64To16<>+210(SB)/1, $0x80
+DATA gather64To16<>+211(SB)/1, $0x80
+DATA gather64To16<>+212(SB)/1, $0x80
+DATA gather64To16<>+213(SB)/1, $0x80
+DATA gather64To16<>+214(SB)/1, $0x80
+DATA gather64To16<>+215(SB)/1, $0x80
+DATA gather64To16<>+216(SB)/1, $0x80
+DATA gather64To16<>+217(SB)/1, $0x80
+DATA gather64To16<>+218(SB)/1, $0x80
+DATA gather64To16<>+219(SB)/1, $0x80
+DATA gather64To16<>+220(SB)/1, $0x00
+DATA gather64To16<>+221(SB)/1, $0x01
+DATA gather64To16<>+222(SB)/1, $0x08
+DATA gather64To16<>+223(SB)/1, $0x09
+DATA gather64To16<>+224(SB)/1, $0x80
+DATA gather64To16<>+225(SB)/1, $0x80
+DATA gather64To16<>+226(SB)/1, $0x80
+DATA gather64To16<>+227(SB)/1, $0x80
+DATA gather64To16<>+228(SB)/1, $0x80
+DATA gather64To16<>+229(SB)/1, $0x80
+DATA gather64To16<>+230(SB)/1, $0x80
+DATA gather64To16<>+231(SB)/1, $0x80
+DATA gather64To16<>+232(SB)/1, $0x80
+DATA gather64To16<>+233(SB)/1, $0x80
+DATA gather64To16<>+234(SB)/1, $0x80
+DATA gather64To16<>+235(SB)/1, $0x80
+DATA gather64To16<>+236(SB)/1, $0x00
+DATA gather64To16<>+237(SB)/1, $0x01
+DATA gather64To16<>+238(SB)/1, $0x08
+DATA gather64To16<>+239(SB)/1, $0x09
+DATA gather64To16<>+240(SB)/1, $0x80
+DATA gather64To16<>+241(SB)/1, $0x80
+DATA gather64To16<>+242(SB)/1, $0x80
+DATA gather64To16<>+243(SB)/1, $0x80
+DATA gather64To16<>+244(SB)/1, $0x80
+DATA gather64To16<>+245(SB)/1, $0x80
+DATA gather64To16<>+246(SB)/1, $0x80
+DATA gather64To16<>+247(SB)/1, $0x80
+DATA gather64To16<>+248(SB)/1, $0x80
+DATA gather64To16<>+249(SB)/1, $0x80
+DATA gather64To16<>+250(SB)/1, $0x80
+DATA gather64To16<>+251(SB)/1, $0x80
+DATA gather64To16<>+252(SB)/1, $0x00
+DATA gather64To16<>+253(SB)/1, $0x01
+DATA gather64To16<>+254(SB)/1, $0x08
+DATA gather64To16<>+255(SB)/1, $0x09
+GLOBL gather64To16<>(SB), RODATA|NOPTR, $256
+
 DATA narrow64To32<>+0(SB)/1, $0x00
 DATA narrow64To32<>+1(SB)/1, $0x01
 DATA narrow64To32<>+2(SB)/1, $0x02
@@ -361,6 +1651,136 @@ DATA narrow64To32<>+29(SB)/1, $0x09
 DATA narrow64To32<>+30(SB)/1, $0x0a
 DATA narrow64To32<>+31(SB)/1, $0x0b
 GLOBL narrow64To32<>(SB), RODATA|NOPTR, $32
+
+DATA gather64To32<>+0(SB)/1, $0x00
+DATA gather64To32<>+1(SB)/1, $0x01
+DATA gather64To32<>+2(SB)/1, $0x02
+DATA gather64To32<>+3(SB)/1, $0x03
+DATA gather64To32<>+4(SB)/1, $0x08
+DATA gather64To32<>+5(SB)/1, $0x09
+DATA gather64To32<>+6(SB)/1, $0x0a
+DATA gather64To32<>+7(SB)/1, $0x0b
+DATA gather64To32<>+8(SB)/1, $0x80
+DATA gather64To32<>+9(SB)/1, $0x80
+DATA gather64To32<>+10(SB)/1, $0x80
+DATA gather64To32<>+11(SB)/1, $0x80
+DATA gather64To32<>+12(SB)/1, $0x80
+DATA gather64To32<>+13(SB)/1, $0x80
+DATA gather64To32<>+14(SB)/1, $0x80
+DATA gather64To32<>+15(SB)/1, $0x80
+DATA gather64To32<>+16(SB)/1, $0x00
+DATA gather64To32<>+17(SB)/1, $0x01
+DATA gather64To32<>+18(SB)/1, $0x02
+DATA gather64To32<>+19(SB)/1, $0x03
+DATA gather64To32<>+20(SB)/1, $0x08
+DATA gather64To32<>+21(SB)/1, $0x09
+DATA gather64To32<>+22(SB)/1, $0x0a
+DATA gather64To32<>+23(SB)/1, $0x0b
+DATA gather64To32<>+24(SB)/1, $0x80
+DATA gather64To32<>+25(SB)/1, $0x80
+DATA gather64To32<>+26(SB)/1, $0x80
+DATA gather64To32<>+27(SB)/1, $0x80
+DATA gather64To32<>+28(SB)/1, $0x80
+DATA gather64To32<>+29(SB)/1, $0x80
+DATA gather64To32<>+30(SB)/1, $0x80
+DATA gather64To32<>+31(SB)/1, $0x80
+DATA gather64To32<>+32(SB)/1, $0x00
+DATA gather64To32<>+33(SB)/1, $0x01
+DATA gather64To32<>+34(SB)/1, $0x02
+DATA gather64To32<>+35(SB)/1, $0x03
+DATA gather64To32<>+36(SB)/1, $0x08
+DATA gather64To32<>+37(SB)/1, $0x09
+DATA gather64To32<>+38(SB)/1, $0x0a
+DATA gather64To32<>+39(SB)/1, $0x0b
+DATA gather64To32<>+40(SB)/1, $0x80
+DATA gather64To32<>+41(SB)/1, $0x80
+DATA gather64To32<>+42(SB)/1, $0x80
+DATA gather64To32<>+43(SB)/1, $0x80
+DATA gather64To32<>+44(SB)/1, $0x80
+DATA gather64To32<>+45(SB)/1, $0x80
+DATA gather64To32<>+46(SB)/1, $0x80
+DATA gather64To32<>+47(SB)/1, $0x80
+DATA gather64To32<>+48(SB)/1, $0x00
+DATA gather64To32<>+49(SB)/1, $0x01
+DATA gather64To32<>+50(SB)/1, $0x02
+DATA gather64To32<>+51(SB)/1, $0x03
+DATA gather64To32<>+52(SB)/1, $0x08
+DATA gather64To32<>+53(SB)/1, $0x09
+DATA gather64To32<>+54(SB)/1, $0x0a
+DATA gather64To32<>+55(SB)/1, $0x0b
+DATA gather64To32<>+56(SB)/1, $0x80
+DATA gather64To32<>+57(SB)/1, $0x80
+DATA gather64To32<>+58(SB)/1, $0x80
+DATA gather64To32<>+59(SB)/1, $0x80
+DATA gather64To32<>+60(SB)/1, $0x80
+DATA gather64To32<>+61(SB)/1, $0x80
+DATA gather64To32<>+62(SB)/1, $0x80
+DATA gather64To32<>+63(SB)/1, $0x80
+DATA gather64To32<>+64(SB)/1, $0x80
+DATA gather64To32<>+65(SB)/1, $0x80
+DATA gather64To32<>+66(SB)/1, $0x80
+DATA gather64To32<>+67(SB)/1, $0x80
+DATA gather64To32<>+68(SB)/1, $0x80
+DATA gather64To32<>+69(SB)/1, $0x80
+DATA gather64To32<>+70(SB)/1, $0x80
+DATA gather64To32<>+71(SB)/1, $0x80
+DATA gather64To32<>+72(SB)/1, $0x00
+DATA gather64To32<>+73(SB)/1, $0x01
+DATA gather64To32<>+74(SB)/1, $0x02
+DATA gather64To32<>+75(SB)/1, $0x03
+DATA gather64To32<>+76(SB)/1, $0x08
+DATA gather64To32<>+77(SB)/1, $0x09
+DATA gather64To32<>+78(SB)/1, $0x0a
+DATA gather64To32<>+79(SB)/1, $0x0b
+DATA gather64To32<>+80(SB)/1, $0x80
+DATA gather64To32<>+81(SB)/1, $0x80
+DATA gather64To32<>+82(SB)/1, $0x80
+DATA gather64To32<>+83(SB)/1, $0x80
+DATA gather64To32<>+84(SB)/1, $0x80
+DATA gather64To32<>+85(SB)/1, $0x80
+DATA gather64To32<>+86(SB)/1, $0x80
+DATA gather64To32<>+87(SB)/1, $0x80
+DATA gather64To32<>+88(SB)/1, $0x00
+DATA gather64To32<>+89(SB)/1, $0x01
+DATA gather64To32<>+90(SB)/1, $0x02
+DATA gather64To32<>+91(SB)/1, $0x03
+DATA gather64To32<>+92(SB)/1, $0x08
+DATA gather64To32<>+93(SB)/1, $0x09
+DATA gather64To32<>+94(SB)/1, $0x0a
+DATA gather64To32<>+95(SB)/1, $0x0b
+DATA gather64To32<>+96(SB)/1, $0x80
+DATA gather64To32<>+97(SB)/1, $0x80
+DATA gather64To32<>+98(SB)/1, $0x80
+DATA gather64To32<>+99(SB)/1, $0x80
+DATA gather64To32<>+100(SB)/1, $0x80
+DATA gather64To32<>+101(SB)/1, $0x80
+DATA gather64To32<>+102(SB)/1, $0x80
+DATA gather64To32<>+103(SB)/1, $0x80
+DATA gather64To32<>+104(SB)/1, $0x00
+DATA gather64To32<>+105(SB)/1, $0x01
+DATA gather64To32<>+106(SB)/1, $0x02
+DATA gather64To32<>+107(SB)/1, $0x03
+DATA gather64To32<>+108(SB)/1, $0x08
+DATA gather64To32<>+109(SB)/1, $0x09
+DATA gather64To32<>+110(SB)/1, $0x0a
+DATA gather64To32<>+111(SB)/1, $0x0b
+DATA gather64To32<>+112(SB)/1, $0x80
+DATA gather64To32<>+113(SB)/1, $0x80
+DATA gather64To32<>+114(SB)/1, $0x80
+DATA gather64To32<>+115(SB)/1, $0x80
+DATA gather64To32<>+116(SB)/1, $0x80
+DATA gather64To32<>+117(SB)/1, $0x80
+DATA gather64To32<>+118(SB)/1, $0x80
+DATA gather64To32<>+119(SB)/1, $0x80
+DATA gather64To32<>+120(SB)/1, $0x00
+DATA gather64To32<>+121(SB)/1, $0x01
+DATA gather64To32<>+122(SB)/1, $0x02
+DATA gather64To32<>+123(SB)/1, $0x03
+DATA gather64To32<>+124(SB)/1, $0x08
+DATA gather64To32<>+125(SB)/1, $0x09
+DATA gather64To32<>+126(SB)/1, $0x0a
+DATA gather64To32<>+127(SB)/1, $0x0b
+GLOBL gather64To32<>(SB), RODATA|NOPTR, $128
 
 DATA inOrder32Of2<>+0(SB)/4, $0x00000000
 DATA inOrder32Of2<>+4(SB)/4, $0x00000001
@@ -26781,42 +28201,84 @@ under1_69:
 	PCALIGN $0x20
 
 less47:
-	LEAQ         (R8)(DX*1), CX
+	LEAQ         (R8)(DX*1), R8
 	VPBROADCASTW 16(SI), Y0
 	XORL         R10, R10
-	MOVBQSX      24(SI), R8
-	NEGQ         R8
-	CMOVQLT      R10, R8
-	VMOVQ        R8, X1
+	MOVBQSX      24(SI), CX
+	NEGQ         CX
+	CMOVQLT      R10, CX
+	VMOVQ        CX, X1
 	VPBROADCASTQ X1, Y1
 	XORL         R10, R10
-	MOVBQSX      24(SI), R8
-	TESTQ        R8, R8
-	CMOVQLT      R10, R8
-	VMOVQ        R8, X2
+	MOVBQSX      24(SI), CX
+	TESTQ        CX, CX
+	CMOVQLT      R10, CX
+	VMOVQ        CX, X2
 	VPBROADCASTQ X2, Y2
 	VMOVD        R9, X3
 	VPBROADCASTW X3, Y3
-	MOVQ         BX, R8
-	CMPQ         R8, $0x10
+	MOVQ         BX, CX
+	CMPQ         CX, $0x10
 	JB           short70
-	LEAQ         -16(R8), R10
+	LEAQ         -16(CX), R10
 	VPAND        (AX)(R10*2), Y0, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBW       Y3, Y4, Y4
 	XORL         R11, R11
-	CMPQ         R8, $0x40
+	MOVQ         CX, R12
+	CMPQ         R12, $0x40
 	JB           whole74
-	TESTQ        R9, R9
-	JNZ          signed73
-	VMOVDQU      inOrder32Of2<>+0(SB), Y8
-	SUBQ         $0x40, R8
-	JB           packsDone76
+	MOVBLZX      24(SI), CX
+	TESTB        $0x07, CL
+	JNZ          shifted75
+	MOVQ         16(SI), R13
+	RORQ         CL, R13
+	CMPQ         R13, $0x000000ff
+	JNZ          shifted75
+	SHRL         $0x03, CX
+	VMOVD        CX, X8
+	VPBROADCASTB X8, Y8
+	VPADDB       gather16To8<>+0(SB), Y8, Y9
+	VPADDB       gather16To8<>+64(SB), Y8, Y8
+	VMOVDQU      inOrder32Of2<>+0(SB), Y10
+	SUBQ         $0x40, R12
+	JB           gathersDone77
 
 	// 4 vectors a turn, packed to 2.
-packs75:
+gathers76:
+	VMOVDQU (AX)(R11*2), Y11
+	VPSHUFB Y9, Y11, Y11
+	VMOVDQU 32(AX)(R11*2), Y12
+	VPSHUFB Y8, Y12, Y12
+	VPOR    Y11, Y12, Y12
+	VPERMD  Y12, Y10, Y12
+	VMOVDQU Y12, (R8)(R11*1)
+	VMOVDQU 64(AX)(R11*2), Y11
+	VPSHUFB Y9, Y11, Y11
+	VMOVDQU 96(AX)(R11*2), Y12
+	VPSHUFB Y8, Y12, Y12
+	VPOR    Y11, Y12, Y12
+	VPERMD  Y12, Y10, Y12
+	VMOVDQU Y12, 32(R8)(R11*1)
+	ADDQ    $0x40, R11
+	SUBQ    $0x40, R12
+	JAE     gathers76
+
+gathersDone77:
+	ADDQ $0x40, R12
+	JMP  whole74
+
+shifted75:
+	TESTQ   R9, R9
+	JNZ     signed73
+	VMOVDQU inOrder32Of2<>+0(SB), Y8
+	SUBQ    $0x40, R12
+	JB      packsDone79
+
+	// 4 vectors a turn, packed to 2.
+packs78:
 	VPAND     (AX)(R11*2), Y0, Y9
 	VPSLLVQ   Y1, Y9, Y9
 	VPSRLVQ   Y2, Y9, Y9
@@ -26825,7 +28287,7 @@ packs75:
 	VPSRLVQ   Y2, Y10, Y10
 	VPACKUSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, (CX)(R11*1)
+	VMOVDQU   Y9, (R8)(R11*1)
 	VPAND     64(AX)(R11*2), Y0, Y9
 	VPSLLVQ   Y1, Y9, Y9
 	VPSRLVQ   Y2, Y9, Y9
@@ -26834,22 +28296,22 @@ packs75:
 	VPSRLVQ   Y2, Y10, Y10
 	VPACKUSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, 32(CX)(R11*1)
+	VMOVDQU   Y9, 32(R8)(R11*1)
 	ADDQ      $0x40, R11
-	SUBQ      $0x40, R8
-	JAE       packs75
+	SUBQ      $0x40, R12
+	JAE       packs78
 
-packsDone76:
-	ADDQ $0x40, R8
+packsDone79:
+	ADDQ $0x40, R12
 	JMP  whole74
 
 signed73:
 	VMOVDQU inOrder32Of2<>+0(SB), Y8
-	SUBQ    $0x40, R8
-	JB      packsDone78
+	SUBQ    $0x40, R12
+	JB      packsDone81
 
 	// 4 vectors a turn, packed to 2.
-packs77:
+packs80:
 	VPAND     (AX)(R11*2), Y0, Y9
 	VPSLLVQ   Y1, Y9, Y9
 	VPSRLVQ   Y2, Y9, Y9
@@ -26862,7 +28324,7 @@ packs77:
 	VPSUBW    Y3, Y10, Y10
 	VPACKSSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, (CX)(R11*1)
+	VMOVDQU   Y9, (R8)(R11*1)
 	VPAND     64(AX)(R11*2), Y0, Y9
 	VPSLLVQ   Y1, Y9, Y9
 	VPSRLVQ   Y2, Y9, Y9
@@ -26875,20 +28337,20 @@ packs77:
 	VPSUBW    Y3, Y10, Y10
 	VPACKSSWB Y10, Y9, Y9
 	VPERMD    Y9, Y8, Y9
-	VMOVDQU   Y9, 32(CX)(R11*1)
+	VMOVDQU   Y9, 32(R8)(R11*1)
 	ADDQ      $0x40, R11
-	SUBQ      $0x40, R8
-	JAE       packs77
+	SUBQ      $0x40, R12
+	JAE       packs80
 
-packsDone78:
-	ADDQ $0x40, R8
+packsDone81:
+	ADDQ $0x40, R12
 
 whole74:
-	SUBQ $0x10, R8
-	JB   vectorDone80
+	SUBQ $0x10, R12
+	JB   vectorDone83
 
 	// One vector a turn.
-vector79:
+vector82:
 	VPAND        (AX)(R11*2), Y0, Y8
 	VPSLLVQ      Y1, Y8, Y8
 	VPSRLVQ      Y2, Y8, Y8
@@ -26897,100 +28359,100 @@ vector79:
 	VPSHUFB      narrow16To8<>+0(SB), Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
 	VPOR         X9, X8, X8
-	VMOVDQU      X8, (CX)(R11*1)
+	VMOVDQU      X8, (R8)(R11*1)
 	ADDQ         $0x10, R11
-	SUBQ         $0x10, R8
-	JAE          vector79
+	SUBQ         $0x10, R12
+	JAE          vector82
 
-vectorDone80:
-	ADDQ $0x10, R8
+vectorDone83:
+	ADDQ $0x10, R12
 
 	// The last vector.
 	VPSHUFB      narrow16To8<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVDQU      X0, (CX)(R10*1)
+	VMOVDQU      X0, (R8)(R10*1)
 	JMP          unpacked3
 
 short70:
-	CMPQ    R8, $0x08
-	JB      under8_81
+	CMPQ    CX, $0x08
+	JB      under8_84
 	VPAND   (AX), X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
-	LEAQ    -8(R8), R8
-	VPAND   (AX)(R8*2), X0, X0
+	LEAQ    -8(CX), CX
+	VPAND   (AX)(CX*2), X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VMOVQ   X0, (CX)(R8*1)
+	VMOVQ   X0, (R8)(CX*1)
 	VPSHUFB narrow16To8<>+0(SB), X4, X0
-	VMOVQ   X0, (CX)
+	VMOVQ   X0, (R8)
 	JMP     unpacked3
 
-under8_81:
-	CMPQ    R8, $0x04
-	JB      under4_82
+under8_84:
+	CMPQ    CX, $0x04
+	JB      under4_85
 	VMOVQ   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
-	LEAQ    -4(R8), R8
-	VMOVQ   (AX)(R8*2), X8
+	LEAQ    -4(CX), CX
+	VMOVQ   (AX)(CX*2), X8
 	VPAND   X8, X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VMOVD   X0, (CX)(R8*1)
+	VMOVD   X0, (R8)(CX*1)
 	VPSHUFB narrow16To8<>+0(SB), X4, X0
-	VMOVD   X0, (CX)
+	VMOVD   X0, (R8)
 	JMP     unpacked3
 
-under4_82:
-	CMPQ    R8, $0x02
-	JB      under2_83
+under4_85:
+	CMPQ    CX, $0x02
+	JB      under2_86
 	VMOVD   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBW  X3, X4, X4
-	LEAQ    -2(R8), R8
-	VMOVD   (AX)(R8*2), X8
+	LEAQ    -2(CX), CX
+	VMOVD   (AX)(CX*2), X8
 	VPAND   X8, X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (CX)(R8*1)
+	VPEXTRW $0x00, X0, (R8)(CX*1)
 	VPSHUFB narrow16To8<>+0(SB), X4, X0
-	VPEXTRW $0x00, X0, (CX)
+	VPEXTRW $0x00, X0, (R8)
 	JMP     unpacked3
 
-under2_83:
-	CMPQ    R8, $0x01
-	JB      under1_84
-	MOVWLZX (AX), R8
-	VMOVD   R8, X4
+under2_86:
+	CMPQ    CX, $0x01
+	JB      under1_87
+	MOVWLZX (AX), CX
+	VMOVD   CX, X4
 	VPAND   X4, X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBW  X3, X0, X0
 	VPSHUFB narrow16To8<>+0(SB), X0, X0
-	VPEXTRB $0x00, X0, (CX)
+	VPEXTRB $0x00, X0, (R8)
 	JMP     unpacked3
 
-under1_84:
+under1_87:
 unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
@@ -27582,42 +29044,84 @@ under1_46:
 less4:
 	CMPQ         CX, $0x01
 	JB           less47
-	LEAQ         (R8)(DX*2), CX
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTD 16(SI), Y0
 	XORL         R10, R10
-	MOVBQSX      24(SI), R8
-	NEGQ         R8
-	CMOVQLT      R10, R8
-	VMOVQ        R8, X1
+	MOVBQSX      24(SI), CX
+	NEGQ         CX
+	CMOVQLT      R10, CX
+	VMOVQ        CX, X1
 	VPBROADCASTQ X1, Y1
 	XORL         R10, R10
-	MOVBQSX      24(SI), R8
-	TESTQ        R8, R8
-	CMOVQLT      R10, R8
-	VMOVQ        R8, X2
+	MOVBQSX      24(SI), CX
+	TESTQ        CX, CX
+	CMOVQLT      R10, CX
+	VMOVQ        CX, X2
 	VPBROADCASTQ X2, Y2
 	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
-	MOVQ         BX, R8
-	CMPQ         R8, $0x08
+	MOVQ         BX, CX
+	CMPQ         CX, $0x08
 	JB           short48
-	LEAQ         -8(R8), R10
+	LEAQ         -8(CX), R10
 	VPAND        (AX)(R10*4), Y0, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
 	XORL         R11, R11
-	CMPQ         R8, $0x20
+	MOVQ         CX, R12
+	CMPQ         R12, $0x20
 	JB           whole52
-	TESTQ        R9, R9
-	JNZ          signed51
-	VMOVDQU      inOrder32Of2<>+0(SB), Y7
-	SUBQ         $0x20, R8
-	JB           packsDone54
+	MOVBLZX      24(SI), CX
+	TESTB        $0x07, CL
+	JNZ          shifted53
+	MOVQ         16(SI), R13
+	RORQ         CL, R13
+	CMPQ         R13, $0x0000ffff
+	JNZ          shifted53
+	SHRL         $0x03, CX
+	VMOVD        CX, X7
+	VPBROADCASTB X7, Y7
+	VPADDB       gather32To16<>+0(SB), Y7, Y8
+	VPADDB       gather32To16<>+64(SB), Y7, Y7
+	VMOVDQU      inOrder32Of2<>+0(SB), Y9
+	SUBQ         $0x20, R12
+	JB           gathersDone55
 
 	// 4 vectors a turn, packed to 2.
-packs53:
+gathers54:
+	VMOVDQU (AX)(R11*4), Y10
+	VPSHUFB Y8, Y10, Y10
+	VMOVDQU 32(AX)(R11*4), Y11
+	VPSHUFB Y7, Y11, Y11
+	VPOR    Y10, Y11, Y11
+	VPERMD  Y11, Y9, Y11
+	VMOVDQU Y11, (R8)(R11*2)
+	VMOVDQU 64(AX)(R11*4), Y10
+	VPSHUFB Y8, Y10, Y10
+	VMOVDQU 96(AX)(R11*4), Y11
+	VPSHUFB Y7, Y11, Y11
+	VPOR    Y10, Y11, Y11
+	VPERMD  Y11, Y9, Y11
+	VMOVDQU Y11, 32(R8)(R11*2)
+	ADDQ    $0x20, R11
+	SUBQ    $0x20, R12
+	JAE     gathers54
+
+gathersDone55:
+	ADDQ $0x20, R12
+	JMP  whole52
+
+shifted53:
+	TESTQ   R9, R9
+	JNZ     signed51
+	VMOVDQU inOrder32Of2<>+0(SB), Y7
+	SUBQ    $0x20, R12
+	JB      packsDone57
+
+	// 4 vectors a turn, packed to 2.
+packs56:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -27626,7 +29130,7 @@ packs53:
 	VPSRLVQ   Y2, Y9, Y9
 	VPACKUSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R11*2)
+	VMOVDQU   Y8, (R8)(R11*2)
 	VPAND     64(AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -27635,22 +29139,22 @@ packs53:
 	VPSRLVQ   Y2, Y9, Y9
 	VPACKUSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, 32(CX)(R11*2)
+	VMOVDQU   Y8, 32(R8)(R11*2)
 	ADDQ      $0x20, R11
-	SUBQ      $0x20, R8
-	JAE       packs53
+	SUBQ      $0x20, R12
+	JAE       packs56
 
-packsDone54:
-	ADDQ $0x20, R8
+packsDone57:
+	ADDQ $0x20, R12
 	JMP  whole52
 
 signed51:
 	VMOVDQU inOrder32Of2<>+0(SB), Y7
-	SUBQ    $0x20, R8
-	JB      packsDone56
+	SUBQ    $0x20, R12
+	JB      packsDone59
 
 	// 4 vectors a turn, packed to 2.
-packs55:
+packs58:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -27663,7 +29167,7 @@ packs55:
 	VPSUBD    Y3, Y9, Y9
 	VPACKSSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R11*2)
+	VMOVDQU   Y8, (R8)(R11*2)
 	VPAND     64(AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -27676,20 +29180,20 @@ packs55:
 	VPSUBD    Y3, Y9, Y9
 	VPACKSSDW Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, 32(CX)(R11*2)
+	VMOVDQU   Y8, 32(R8)(R11*2)
 	ADDQ      $0x20, R11
-	SUBQ      $0x20, R8
-	JAE       packs55
+	SUBQ      $0x20, R12
+	JAE       packs58
 
-packsDone56:
-	ADDQ $0x20, R8
+packsDone59:
+	ADDQ $0x20, R12
 
 whole52:
-	SUBQ $0x08, R8
-	JB   vectorDone58
+	SUBQ $0x08, R12
+	JB   vectorDone61
 
 	// One vector a turn.
-vector57:
+vector60:
 	VPAND        (AX)(R11*4), Y0, Y7
 	VPSLLVQ      Y1, Y7, Y7
 	VPSRLVQ      Y2, Y7, Y7
@@ -27698,66 +29202,66 @@ vector57:
 	VPSHUFB      narrow32To16<>+0(SB), Y7, Y7
 	VEXTRACTI128 $0x01, Y7, X8
 	VPOR         X8, X7, X7
-	VMOVDQU      X7, (CX)(R11*2)
+	VMOVDQU      X7, (R8)(R11*2)
 	ADDQ         $0x08, R11
-	SUBQ         $0x08, R8
-	JAE          vector57
+	SUBQ         $0x08, R12
+	JAE          vector60
 
-vectorDone58:
-	ADDQ $0x08, R8
+vectorDone61:
+	ADDQ $0x08, R12
 
 	// The last vector.
 	VPSHUFB      narrow32To16<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVDQU      X0, (CX)(R10*2)
+	VMOVDQU      X0, (R8)(R10*2)
 	JMP          unpacked3
 
 short48:
-	CMPQ    R8, $0x04
-	JB      under4_59
+	CMPQ    CX, $0x04
+	JB      under4_62
 	VPAND   (AX), X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
-	LEAQ    -4(R8), R8
-	VPAND   (AX)(R8*4), X0, X0
+	LEAQ    -4(CX), CX
+	VPAND   (AX)(CX*4), X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To16<>+0(SB), X0, X0
-	VMOVQ   X0, (CX)(R8*2)
+	VMOVQ   X0, (R8)(CX*2)
 	VPSHUFB narrow32To16<>+0(SB), X4, X0
-	VMOVQ   X0, (CX)
+	VMOVQ   X0, (R8)
 	JMP     unpacked3
 
-under4_59:
-	CMPQ    R8, $0x02
-	JB      under2_60
+under4_62:
+	CMPQ    CX, $0x02
+	JB      under2_63
 	VMOVQ   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
-	LEAQ    -2(R8), R8
-	VMOVQ   (AX)(R8*4), X7
+	LEAQ    -2(CX), CX
+	VMOVQ   (AX)(CX*4), X7
 	VPAND   X7, X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To16<>+0(SB), X0, X0
-	VMOVD   X0, (CX)(R8*2)
+	VMOVD   X0, (R8)(CX*2)
 	VPSHUFB narrow32To16<>+0(SB), X4, X0
-	VMOVD   X0, (CX)
+	VMOVD   X0, (R8)
 	JMP     unpacked3
 
-under2_60:
-	CMPQ    R8, $0x01
-	JB      under1_61
+under2_63:
+	CMPQ    CX, $0x01
+	JB      under1_64
 	VMOVD   (AX), X4
 	VPAND   X4, X0, X0
 	VPSLLVQ X1, X0, X0
@@ -27765,50 +29269,93 @@ under2_60:
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To16<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (CX)
+	VPEXTRW $0x00, X0, (R8)
 	JMP     unpacked3
 
-under1_61:
+under1_64:
 	JMP unpacked3
 	PCALIGN $0x20
 
 less47:
-	LEAQ         (R8)(DX*1), CX
+	LEAQ         (R8)(DX*1), R8
 	VPBROADCASTD 16(SI), Y0
 	XORL         R10, R10
-	MOVBQSX      24(SI), R8
-	NEGQ         R8
-	CMOVQLT      R10, R8
-	VMOVQ        R8, X1
+	MOVBQSX      24(SI), CX
+	NEGQ         CX
+	CMOVQLT      R10, CX
+	VMOVQ        CX, X1
 	VPBROADCASTQ X1, Y1
 	XORL         R10, R10
-	MOVBQSX      24(SI), R8
-	TESTQ        R8, R8
-	CMOVQLT      R10, R8
-	VMOVQ        R8, X2
+	MOVBQSX      24(SI), CX
+	TESTQ        CX, CX
+	CMOVQLT      R10, CX
+	VMOVQ        CX, X2
 	VPBROADCASTQ X2, Y2
 	VMOVD        R9, X3
 	VPBROADCASTD X3, Y3
-	MOVQ         BX, R8
-	CMPQ         R8, $0x08
-	JB           short62
-	LEAQ         -8(R8), R10
+	MOVQ         BX, CX
+	CMPQ         CX, $0x08
+	JB           short65
+	LEAQ         -8(CX), R10
 	VPAND        (AX)(R10*4), Y0, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPSRLVQ      Y2, Y4, Y4
 	VPXOR        Y3, Y4, Y4
 	VPSUBD       Y3, Y4, Y4
 	XORL         R11, R11
-	CMPQ         R8, $0x20
-	JB           whole66
-	TESTQ        R9, R9
-	JNZ          signed65
-	VMOVDQU      inOrder32Of4<>+0(SB), Y7
-	SUBQ         $0x20, R8
-	JB           packsDone68
+	MOVQ         CX, R12
+	CMPQ         R12, $0x20
+	JB           whole69
+	MOVBLZX      24(SI), CX
+	TESTB        $0x07, CL
+	JNZ          shifted70
+	MOVQ         16(SI), R13
+	RORQ         CL, R13
+	CMPQ         R13, $0x000000ff
+	JNZ          shifted70
+	SHRL         $0x03, CX
+	VMOVD        CX, X7
+	VPBROADCASTB X7, Y7
+	VPADDB       gather32To8<>+0(SB), Y7, Y8
+	VPADDB       gather32To8<>+64(SB), Y7, Y9
+	VPADDB       gather32To8<>+128(SB), Y7, Y10
+	VPADDB       gather32To8<>+192(SB), Y7, Y7
+	VMOVDQU      inOrder32Of4<>+0(SB), Y11
+	SUBQ         $0x20, R12
+	JB           gathersDone72
 
 	// 4 vectors a turn, packed to 1.
-packs67:
+gathers71:
+	VMOVDQU (AX)(R11*4), Y12
+	VPSHUFB Y8, Y12, Y12
+	VMOVDQU 32(AX)(R11*4), Y13
+	VPSHUFB Y9, Y13, Y13
+	VPOR    Y12, Y13, Y13
+	VMOVDQU 64(AX)(R11*4), Y12
+	VPSHUFB Y10, Y12, Y12
+	VPOR    Y13, Y12, Y12
+	VMOVDQU 96(AX)(R11*4), Y13
+	VPSHUFB Y7, Y13, Y13
+	VPOR    Y12, Y13, Y13
+	VPERMD  Y13, Y11, Y13
+	VMOVDQU Y13, (R8)(R11*1)
+	ADDQ    $0x20, R11
+	SUBQ    $0x20, R12
+	JAE     gathers71
+
+gathersDone72:
+	ADDQ $0x20, R12
+	JMP  whole69
+
+shifted70:
+	TESTQ   R9, R9
+	JNZ     signed68
+	VMOVDQU inOrder32Of4<>+0(SB), Y7
+	SUBQ    $0x20, R12
+	JB      packsDone74
+
+	// 4 vectors a turn, packed to 1.
+packs73:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -27825,22 +29372,22 @@ packs67:
 	VPACKUSDW Y11, Y10, Y9
 	VPACKUSWB Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R11*1)
+	VMOVDQU   Y8, (R8)(R11*1)
 	ADDQ      $0x20, R11
-	SUBQ      $0x20, R8
-	JAE       packs67
+	SUBQ      $0x20, R12
+	JAE       packs73
 
-packsDone68:
-	ADDQ $0x20, R8
-	JMP  whole66
+packsDone74:
+	ADDQ $0x20, R12
+	JMP  whole69
 
-signed65:
+signed68:
 	VMOVDQU inOrder32Of4<>+0(SB), Y7
-	SUBQ    $0x20, R8
-	JB      packsDone70
+	SUBQ    $0x20, R12
+	JB      packsDone76
 
 	// 4 vectors a turn, packed to 1.
-packs69:
+packs75:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -27865,20 +29412,20 @@ packs69:
 	VPACKSSDW Y11, Y10, Y9
 	VPACKSSWB Y9, Y8, Y8
 	VPERMD    Y8, Y7, Y8
-	VMOVDQU   Y8, (CX)(R11*1)
+	VMOVDQU   Y8, (R8)(R11*1)
 	ADDQ      $0x20, R11
-	SUBQ      $0x20, R8
-	JAE       packs69
+	SUBQ      $0x20, R12
+	JAE       packs75
 
-packsDone70:
-	ADDQ $0x20, R8
+packsDone76:
+	ADDQ $0x20, R12
 
-whole66:
-	SUBQ $0x08, R8
-	JB   vectorDone72
+whole69:
+	SUBQ $0x08, R12
+	JB   vectorDone78
 
 	// One vector a turn.
-vector71:
+vector77:
 	VPAND        (AX)(R11*4), Y0, Y7
 	VPSLLVQ      Y1, Y7, Y7
 	VPSRLVQ      Y2, Y7, Y7
@@ -27887,66 +29434,66 @@ vector71:
 	VPSHUFB      narrow32To8<>+0(SB), Y7, Y7
 	VEXTRACTI128 $0x01, Y7, X8
 	VPOR         X8, X7, X7
-	VMOVQ        X7, (CX)(R11*1)
+	VMOVQ        X7, (R8)(R11*1)
 	ADDQ         $0x08, R11
-	SUBQ         $0x08, R8
-	JAE          vector71
+	SUBQ         $0x08, R12
+	JAE          vector77
 
-vectorDone72:
-	ADDQ $0x08, R8
+vectorDone78:
+	ADDQ $0x08, R12
 
 	// The last vector.
 	VPSHUFB      narrow32To8<>+0(SB), Y4, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPOR         X1, X0, X0
-	VMOVQ        X0, (CX)(R10*1)
+	VMOVQ        X0, (R8)(R10*1)
 	JMP          unpacked3
 
-short62:
-	CMPQ    R8, $0x04
-	JB      under4_73
+short65:
+	CMPQ    CX, $0x04
+	JB      under4_79
 	VPAND   (AX), X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
-	LEAQ    -4(R8), R8
-	VPAND   (AX)(R8*4), X0, X0
+	LEAQ    -4(CX), CX
+	VPAND   (AX)(CX*4), X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To8<>+0(SB), X0, X0
-	VMOVD   X0, (CX)(R8*1)
+	VMOVD   X0, (R8)(CX*1)
 	VPSHUFB narrow32To8<>+0(SB), X4, X0
-	VMOVD   X0, (CX)
+	VMOVD   X0, (R8)
 	JMP     unpacked3
 
-under4_73:
-	CMPQ    R8, $0x02
-	JB      under2_74
+under4_79:
+	CMPQ    CX, $0x02
+	JB      under2_80
 	VMOVQ   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
 	VPXOR   X3, X4, X4
 	VPSUBD  X3, X4, X4
-	LEAQ    -2(R8), R8
-	VMOVQ   (AX)(R8*4), X7
+	LEAQ    -2(CX), CX
+	VMOVQ   (AX)(CX*4), X7
 	VPAND   X7, X0, X0
 	VPSLLVQ X1, X0, X0
 	VPSRLVQ X2, X0, X0
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To8<>+0(SB), X0, X0
-	VPEXTRW $0x00, X0, (CX)(R8*1)
+	VPEXTRW $0x00, X0, (R8)(CX*1)
 	VPSHUFB narrow32To8<>+0(SB), X4, X0
-	VPEXTRW $0x00, X0, (CX)
+	VPEXTRW $0x00, X0, (R8)
 	JMP     unpacked3
 
-under2_74:
-	CMPQ    R8, $0x01
-	JB      under1_75
+under2_80:
+	CMPQ    CX, $0x01
+	JB      under1_81
 	VMOVD   (AX), X4
 	VPAND   X4, X0, X0
 	VPSLLVQ X1, X0, X0
@@ -27954,10 +29501,10 @@ under2_74:
 	VPXOR   X3, X0, X0
 	VPSUBD  X3, X0, X0
 	VPSHUFB narrow32To8<>+0(SB), X0, X0
-	VPEXTRB $0x00, X0, (CX)
+	VPEXTRB $0x00, X0, (R8)
 	JMP     unpacked3
 
-under1_75:
+under1_81:
 unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
@@ -30534,140 +32081,180 @@ end47:
 	PCALIGN $0x20
 
 less44:
-	LEAQ         (R8)(DX*1), CX
+	LEAQ         (R8)(DX*1), R8
 	VPBROADCASTW 16(SI), Z0
 	VPBROADCASTQ 24(SI), Z2
 	VPXORD       Z5, Z5, Z5
 	VPSUBQ       Z2, Z5, Z5
 	VPBROADCASTW R9, Z2
-	MOVQ         BX, R8
-	CMPQ         R8, $0x20
+	MOVQ         BX, R10
+	CMPQ         R10, $0x20
 	JA           long64
 
 	// No more than one vector.
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
+	MOVQ        $-1, CX
+	BZHIQ       R10, CX, CX
+	KMOVQ       CX, K1
 	VMOVDQU16.Z (AX), K1, Z6
 	VPANDQ      Z6, Z0, Z0
 	VPROLVQ     Z5, Z0, Z0
 	VPXORQ      Z2, Z0, Z0
 	VPSUBW      Z2, Z0, Z0
 	VPMOVWB     Z0, Y0
-	VMOVDQU8    Y0, K1, (CX)
+	VMOVDQU8    Y0, K1, (R8)
 	JMP         unpacked3
 
 long64:
-	XORL      R10, R10
-	CMPQ      R8, $0x00000080
-	JB        whole68
+	XORL         R11, R11
+	CMPQ         R10, $0x00000080
+	JB           whole68
+	MOVBLZX      24(SI), CX
+	TESTB        $0x07, CL
+	JNZ          shifted69
+	MOVQ         16(SI), R12
+	RORQ         CL, R12
+	CMPQ         R12, $0x000000ff
+	JNZ          shifted69
+	SHRL         $0x03, CX
+	VPBROADCASTB CX, Z6
+	VPADDB       gather16To8<>+0(SB), Z6, Z7
+	VPADDB       gather16To8<>+64(SB), Z6, Z6
+	VMOVDQU64    inOrder64Of2<>+0(SB), Z8
+	SUBQ         $0x00000080, R10
+	JB           gathersDone71
+
+	// 4 vectors a turn, packed to 2.
+gathers70:
+	VMOVDQU64 (AX)(R11*2), Z9
+	VPSHUFB   Z7, Z9, Z9
+	VMOVDQU64 64(AX)(R11*2), Z10
+	VPSHUFB   Z6, Z10, Z10
+	VPORQ     Z9, Z10, Z10
+	VPERMD    Z10, Z8, Z10
+	VMOVDQU64 Z10, (R8)(R11*1)
+	VMOVDQU64 128(AX)(R11*2), Z9
+	VPSHUFB   Z7, Z9, Z9
+	VMOVDQU64 192(AX)(R11*2), Z10
+	VPSHUFB   Z6, Z10, Z10
+	VPORQ     Z9, Z10, Z10
+	VPERMD    Z10, Z8, Z10
+	VMOVDQU64 Z10, 64(R8)(R11*1)
+	ADDQ      $0x00000080, R11
+	SUBQ      $0x00000080, R10
+	JAE       gathers70
+
+gathersDone71:
+	ADDQ $0x00000080, R10
+	JMP  whole68
+
+shifted69:
 	TESTQ     R9, R9
 	JNZ       signed67
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
-	SUBQ      $0x00000080, R8
-	JB        packsDone70
+	SUBQ      $0x00000080, R10
+	JB        packsDone73
 
 	// 4 vectors a turn, packed to 2.
-packs69:
-	VMOVDQU64 (AX)(R10*2), Z7
+packs72:
+	VMOVDQU64 (AX)(R11*2), Z7
 	VPANDQ    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
-	VMOVDQU64 64(AX)(R10*2), Z8
+	VMOVDQU64 64(AX)(R11*2), Z8
 	VPANDQ    Z8, Z0, Z8
 	VPROLVQ   Z5, Z8, Z8
 	VPACKUSWB Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, (CX)(R10*1)
-	VMOVDQU64 128(AX)(R10*2), Z7
+	VMOVDQU64 Z7, (R8)(R11*1)
+	VMOVDQU64 128(AX)(R11*2), Z7
 	VPANDQ    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
-	VMOVDQU64 192(AX)(R10*2), Z8
+	VMOVDQU64 192(AX)(R11*2), Z8
 	VPANDQ    Z8, Z0, Z8
 	VPROLVQ   Z5, Z8, Z8
 	VPACKUSWB Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, 64(CX)(R10*1)
-	ADDQ      $0x00000080, R10
-	SUBQ      $0x00000080, R8
-	JAE       packs69
+	VMOVDQU64 Z7, 64(R8)(R11*1)
+	ADDQ      $0x00000080, R11
+	SUBQ      $0x00000080, R10
+	JAE       packs72
 
-packsDone70:
-	ADDQ $0x00000080, R8
+packsDone73:
+	ADDQ $0x00000080, R10
 	JMP  whole68
 
 signed67:
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
-	SUBQ      $0x00000080, R8
-	JB        packsDone72
+	SUBQ      $0x00000080, R10
+	JB        packsDone75
 
 	// 4 vectors a turn, packed to 2.
-packs71:
-	VMOVDQU64 (AX)(R10*2), Z7
+packs74:
+	VMOVDQU64 (AX)(R11*2), Z7
 	VPANDQ    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
 	VPXORQ    Z2, Z7, Z7
 	VPSUBW    Z2, Z7, Z7
-	VMOVDQU64 64(AX)(R10*2), Z8
+	VMOVDQU64 64(AX)(R11*2), Z8
 	VPANDQ    Z8, Z0, Z8
 	VPROLVQ   Z5, Z8, Z8
 	VPXORQ    Z2, Z8, Z8
 	VPSUBW    Z2, Z8, Z8
 	VPACKSSWB Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, (CX)(R10*1)
-	VMOVDQU64 128(AX)(R10*2), Z7
+	VMOVDQU64 Z7, (R8)(R11*1)
+	VMOVDQU64 128(AX)(R11*2), Z7
 	VPANDQ    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
 	VPXORQ    Z2, Z7, Z7
 	VPSUBW    Z2, Z7, Z7
-	VMOVDQU64 192(AX)(R10*2), Z8
+	VMOVDQU64 192(AX)(R11*2), Z8
 	VPANDQ    Z8, Z0, Z8
 	VPROLVQ   Z5, Z8, Z8
 	VPXORQ    Z2, Z8, Z8
 	VPSUBW    Z2, Z8, Z8
 	VPACKSSWB Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, 64(CX)(R10*1)
-	ADDQ      $0x00000080, R10
-	SUBQ      $0x00000080, R8
-	JAE       packs71
+	VMOVDQU64 Z7, 64(R8)(R11*1)
+	ADDQ      $0x00000080, R11
+	SUBQ      $0x00000080, R10
+	JAE       packs74
 
-packsDone72:
-	ADDQ $0x00000080, R8
+packsDone75:
+	ADDQ $0x00000080, R10
 
 whole68:
-	SUBQ $0x20, R8
-	JB   vectorDone74
+	SUBQ $0x20, R10
+	JB   vectorDone77
 
 	// One vector a turn.
-vector73:
-	VMOVDQU64 (AX)(R10*2), Z6
+vector76:
+	VMOVDQU64 (AX)(R11*2), Z6
 	VPANDQ    Z6, Z0, Z6
 	VPROLVQ   Z5, Z6, Z6
 	VPXORQ    Z2, Z6, Z6
 	VPSUBW    Z2, Z6, Z6
 	VPMOVWB   Z6, Y6
-	VMOVDQU   Y6, (CX)(R10*1)
-	ADDQ      $0x20, R10
-	SUBQ      $0x20, R8
-	JAE       vector73
+	VMOVDQU   Y6, (R8)(R11*1)
+	ADDQ      $0x20, R11
+	SUBQ      $0x20, R10
+	JAE       vector76
 
-vectorDone74:
-	ADDQ  $0x20, R8
-	TESTQ R8, R8
+vectorDone77:
+	ADDQ  $0x20, R10
+	TESTQ R10, R10
 	JZ    end66
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	VMOVDQU16.Z (AX)(R10*2), K1, Z6
+	MOVQ        $-1, CX
+	BZHIQ       R10, CX, CX
+	KMOVQ       CX, K1
+	VMOVDQU16.Z (AX)(R11*2), K1, Z6
 	VPANDQ      Z6, Z0, Z0
 	VPROLVQ     Z5, Z0, Z0
 	VPXORQ      Z2, Z0, Z0
 	VPSUBW      Z2, Z0, Z0
 	VPMOVWB     Z0, Y0
-	VMOVDQU8    Y0, K1, (CX)(R10*1)
+	VMOVDQU8    Y0, K1, (R8)(R11*1)
 
 end66:
 unpacked3:
@@ -31182,229 +32769,310 @@ end27:
 less4:
 	CMPQ         CX, $0x01
 	JB           less44
-	LEAQ         (R8)(DX*2), CX
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTD 16(SI), Z0
 	VPBROADCASTQ 24(SI), Z2
 	VPXORD       Z4, Z4, Z4
 	VPSUBQ       Z2, Z4, Z4
 	VPBROADCASTD R9, Z2
-	MOVQ         BX, R8
-	CMPQ         R8, $0x10
+	MOVQ         BX, R10
+	CMPQ         R10, $0x10
 	JA           long45
 
 	// No more than one vector.
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
+	MOVQ        $-1, CX
+	BZHIQ       R10, CX, CX
+	KMOVQ       CX, K1
 	VMOVDQU32.Z (AX), K1, Z6
 	VPANDD      Z6, Z0, Z0
 	VPROLVQ     Z4, Z0, Z0
 	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDW     Z0, Y0
-	VMOVDQU16   Y0, K1, (CX)
+	VMOVDQU16   Y0, K1, (R8)
 	JMP         unpacked3
 
 long45:
-	XORL      R10, R10
-	CMPQ      R8, $0x40
-	JB        whole49
+	XORL         R11, R11
+	CMPQ         R10, $0x40
+	JB           whole49
+	MOVBLZX      24(SI), CX
+	TESTB        $0x07, CL
+	JNZ          shifted50
+	MOVQ         16(SI), R12
+	RORQ         CL, R12
+	CMPQ         R12, $0x0000ffff
+	JNZ          shifted50
+	SHRL         $0x03, CX
+	VPBROADCASTB CX, Z6
+	VPADDB       gather32To16<>+0(SB), Z6, Z7
+	VPADDB       gather32To16<>+64(SB), Z6, Z6
+	VMOVDQU64    inOrder64Of2<>+0(SB), Z8
+	SUBQ         $0x40, R10
+	JB           gathersDone52
+
+	// 4 vectors a turn, packed to 2.
+gathers51:
+	VMOVDQU64 (AX)(R11*4), Z9
+	VPSHUFB   Z7, Z9, Z9
+	VMOVDQU64 64(AX)(R11*4), Z10
+	VPSHUFB   Z6, Z10, Z10
+	VPORQ     Z9, Z10, Z10
+	VPERMD    Z10, Z8, Z10
+	VMOVDQU64 Z10, (R8)(R11*2)
+	VMOVDQU64 128(AX)(R11*4), Z9
+	VPSHUFB   Z7, Z9, Z9
+	VMOVDQU64 192(AX)(R11*4), Z10
+	VPSHUFB   Z6, Z10, Z10
+	VPORQ     Z9, Z10, Z10
+	VPERMD    Z10, Z8, Z10
+	VMOVDQU64 Z10, 64(R8)(R11*2)
+	ADDQ      $0x40, R11
+	SUBQ      $0x40, R10
+	JAE       gathers51
+
+gathersDone52:
+	ADDQ $0x40, R10
+	JMP  whole49
+
+shifted50:
 	TESTQ     R9, R9
 	JNZ       signed48
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
-	SUBQ      $0x40, R8
-	JB        packsDone51
+	SUBQ      $0x40, R10
+	JB        packsDone54
 
 	// 4 vectors a turn, packed to 2.
-packs50:
-	VMOVDQU64 (AX)(R10*4), Z7
+packs53:
+	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z4, Z7, Z7
-	VMOVDQU64 64(AX)(R10*4), Z8
+	VMOVDQU64 64(AX)(R11*4), Z8
 	VPANDD    Z8, Z0, Z8
 	VPROLVQ   Z4, Z8, Z8
 	VPACKUSDW Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, (CX)(R10*2)
-	VMOVDQU64 128(AX)(R10*4), Z7
+	VMOVDQU64 Z7, (R8)(R11*2)
+	VMOVDQU64 128(AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z4, Z7, Z7
-	VMOVDQU64 192(AX)(R10*4), Z8
+	VMOVDQU64 192(AX)(R11*4), Z8
 	VPANDD    Z8, Z0, Z8
 	VPROLVQ   Z4, Z8, Z8
 	VPACKUSDW Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, 64(CX)(R10*2)
-	ADDQ      $0x40, R10
-	SUBQ      $0x40, R8
-	JAE       packs50
+	VMOVDQU64 Z7, 64(R8)(R11*2)
+	ADDQ      $0x40, R11
+	SUBQ      $0x40, R10
+	JAE       packs53
 
-packsDone51:
-	ADDQ $0x40, R8
+packsDone54:
+	ADDQ $0x40, R10
 	JMP  whole49
 
 signed48:
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
-	SUBQ      $0x40, R8
-	JB        packsDone53
+	SUBQ      $0x40, R10
+	JB        packsDone56
 
 	// 4 vectors a turn, packed to 2.
-packs52:
-	VMOVDQU64 (AX)(R10*4), Z7
+packs55:
+	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z4, Z7, Z7
 	VPXORD    Z2, Z7, Z7
 	VPSUBD    Z2, Z7, Z7
-	VMOVDQU64 64(AX)(R10*4), Z8
+	VMOVDQU64 64(AX)(R11*4), Z8
 	VPANDD    Z8, Z0, Z8
 	VPROLVQ   Z4, Z8, Z8
 	VPXORD    Z2, Z8, Z8
 	VPSUBD    Z2, Z8, Z8
 	VPACKSSDW Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, (CX)(R10*2)
-	VMOVDQU64 128(AX)(R10*4), Z7
+	VMOVDQU64 Z7, (R8)(R11*2)
+	VMOVDQU64 128(AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z4, Z7, Z7
 	VPXORD    Z2, Z7, Z7
 	VPSUBD    Z2, Z7, Z7
-	VMOVDQU64 192(AX)(R10*4), Z8
+	VMOVDQU64 192(AX)(R11*4), Z8
 	VPANDD    Z8, Z0, Z8
 	VPROLVQ   Z4, Z8, Z8
 	VPXORD    Z2, Z8, Z8
 	VPSUBD    Z2, Z8, Z8
 	VPACKSSDW Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, 64(CX)(R10*2)
-	ADDQ      $0x40, R10
-	SUBQ      $0x40, R8
-	JAE       packs52
+	VMOVDQU64 Z7, 64(R8)(R11*2)
+	ADDQ      $0x40, R11
+	SUBQ      $0x40, R10
+	JAE       packs55
 
-packsDone53:
-	ADDQ $0x40, R8
+packsDone56:
+	ADDQ $0x40, R10
 
 whole49:
-	SUBQ $0x10, R8
-	JB   vectorDone55
+	SUBQ $0x10, R10
+	JB   vectorDone58
 
 	// One vector a turn.
-vector54:
-	VMOVDQU64 (AX)(R10*4), Z6
+vector57:
+	VMOVDQU64 (AX)(R11*4), Z6
 	VPANDD    Z6, Z0, Z6
 	VPROLVQ   Z4, Z6, Z6
 	VPXORD    Z2, Z6, Z6
 	VPSUBD    Z2, Z6, Z6
 	VPMOVDW   Z6, Y6
-	VMOVDQU   Y6, (CX)(R10*2)
-	ADDQ      $0x10, R10
-	SUBQ      $0x10, R8
-	JAE       vector54
+	VMOVDQU   Y6, (R8)(R11*2)
+	ADDQ      $0x10, R11
+	SUBQ      $0x10, R10
+	JAE       vector57
 
-vectorDone55:
-	ADDQ  $0x10, R8
-	TESTQ R8, R8
+vectorDone58:
+	ADDQ  $0x10, R10
+	TESTQ R10, R10
 	JZ    end47
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	VMOVDQU32.Z (AX)(R10*4), K1, Z6
+	MOVQ        $-1, CX
+	BZHIQ       R10, CX, CX
+	KMOVQ       CX, K1
+	VMOVDQU32.Z (AX)(R11*4), K1, Z6
 	VPANDD      Z6, Z0, Z0
 	VPROLVQ     Z4, Z0, Z0
 	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDW     Z0, Y0
-	VMOVDQU16   Y0, K1, (CX)(R10*2)
+	VMOVDQU16   Y0, K1, (R8)(R11*2)
 
 end47:
 	JMP unpacked3
 	PCALIGN $0x20
 
 less44:
-	LEAQ         (R8)(DX*1), CX
+	LEAQ         (R8)(DX*1), R8
 	VPBROADCASTD 16(SI), Z0
 	VPBROADCASTQ 24(SI), Z2
 	VPXORD       Z5, Z5, Z5
 	VPSUBQ       Z2, Z5, Z5
 	VPBROADCASTD R9, Z2
-	MOVQ         BX, R8
-	CMPQ         R8, $0x10
-	JA           long56
+	MOVQ         BX, R10
+	CMPQ         R10, $0x10
+	JA           long59
 
 	// No more than one vector.
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
+	MOVQ        $-1, CX
+	BZHIQ       R10, CX, CX
+	KMOVQ       CX, K1
 	VMOVDQU32.Z (AX), K1, Z6
 	VPANDD      Z6, Z0, Z0
 	VPROLVQ     Z5, Z0, Z0
 	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDB     Z0, X0
-	VMOVDQU8    X0, K1, (CX)
+	VMOVDQU8    X0, K1, (R8)
 	JMP         unpacked3
 
-long56:
-	XORL      R10, R10
-	CMPQ      R8, $0x40
-	JB        whole60
-	TESTQ     R9, R9
-	JNZ       signed59
-	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
-	SUBQ      $0x40, R8
-	JB        packsDone62
+long59:
+	XORL         R11, R11
+	CMPQ         R10, $0x40
+	JB           whole63
+	MOVBLZX      24(SI), CX
+	TESTB        $0x07, CL
+	JNZ          shifted64
+	MOVQ         16(SI), R12
+	RORQ         CL, R12
+	CMPQ         R12, $0x000000ff
+	JNZ          shifted64
+	SHRL         $0x03, CX
+	VPBROADCASTB CX, Z6
+	VPADDB       gather32To8<>+0(SB), Z6, Z7
+	VPADDB       gather32To8<>+64(SB), Z6, Z8
+	VPADDB       gather32To8<>+128(SB), Z6, Z9
+	VPADDB       gather32To8<>+192(SB), Z6, Z6
+	VMOVDQU64    inOrder64Of4<>+0(SB), Z10
+	SUBQ         $0x40, R10
+	JB           gathersDone66
 
 	// 4 vectors a turn, packed to 1.
-packs61:
-	VMOVDQU64 (AX)(R10*4), Z7
+gathers65:
+	VMOVDQU64 (AX)(R11*4), Z11
+	VPSHUFB   Z7, Z11, Z11
+	VMOVDQU64 64(AX)(R11*4), Z12
+	VPSHUFB   Z8, Z12, Z12
+	VPORQ     Z11, Z12, Z12
+	VMOVDQU64 128(AX)(R11*4), Z11
+	VPSHUFB   Z9, Z11, Z11
+	VPORQ     Z12, Z11, Z11
+	VMOVDQU64 192(AX)(R11*4), Z12
+	VPSHUFB   Z6, Z12, Z12
+	VPORQ     Z11, Z12, Z12
+	VPERMD    Z12, Z10, Z12
+	VMOVDQU64 Z12, (R8)(R11*1)
+	ADDQ      $0x40, R11
+	SUBQ      $0x40, R10
+	JAE       gathers65
+
+gathersDone66:
+	ADDQ $0x40, R10
+	JMP  whole63
+
+shifted64:
+	TESTQ     R9, R9
+	JNZ       signed62
+	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
+	SUBQ      $0x40, R10
+	JB        packsDone68
+
+	// 4 vectors a turn, packed to 1.
+packs67:
+	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
-	VMOVDQU64 64(AX)(R10*4), Z8
+	VMOVDQU64 64(AX)(R11*4), Z8
 	VPANDD    Z8, Z0, Z8
 	VPROLVQ   Z5, Z8, Z8
-	VMOVDQU64 128(AX)(R10*4), Z9
+	VMOVDQU64 128(AX)(R11*4), Z9
 	VPANDD    Z9, Z0, Z9
 	VPROLVQ   Z5, Z9, Z9
-	VMOVDQU64 192(AX)(R10*4), Z10
+	VMOVDQU64 192(AX)(R11*4), Z10
 	VPANDD    Z10, Z0, Z10
 	VPROLVQ   Z5, Z10, Z10
 	VPACKUSDW Z8, Z7, Z7
 	VPACKUSDW Z10, Z9, Z8
 	VPACKUSWB Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, (CX)(R10*1)
-	ADDQ      $0x40, R10
-	SUBQ      $0x40, R8
-	JAE       packs61
+	VMOVDQU64 Z7, (R8)(R11*1)
+	ADDQ      $0x40, R11
+	SUBQ      $0x40, R10
+	JAE       packs67
 
-packsDone62:
-	ADDQ $0x40, R8
-	JMP  whole60
+packsDone68:
+	ADDQ $0x40, R10
+	JMP  whole63
 
-signed59:
+signed62:
 	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
-	SUBQ      $0x40, R8
-	JB        packsDone64
+	SUBQ      $0x40, R10
+	JB        packsDone70
 
 	// 4 vectors a turn, packed to 1.
-packs63:
-	VMOVDQU64 (AX)(R10*4), Z7
+packs69:
+	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
 	VPXORD    Z2, Z7, Z7
 	VPSUBD    Z2, Z7, Z7
-	VMOVDQU64 64(AX)(R10*4), Z8
+	VMOVDQU64 64(AX)(R11*4), Z8
 	VPANDD    Z8, Z0, Z8
 	VPROLVQ   Z5, Z8, Z8
 	VPXORD    Z2, Z8, Z8
 	VPSUBD    Z2, Z8, Z8
-	VMOVDQU64 128(AX)(R10*4), Z9
+	VMOVDQU64 128(AX)(R11*4), Z9
 	VPANDD    Z9, Z0, Z9
 	VPROLVQ   Z5, Z9, Z9
 	VPXORD    Z2, Z9, Z9
 	VPSUBD    Z2, Z9, Z9
-	VMOVDQU64 192(AX)(R10*4), Z10
+	VMOVDQU64 192(AX)(R11*4), Z10
 	VPANDD    Z10, Z0, Z10
 	VPROLVQ   Z5, Z10, Z10
 	VPXORD    Z2, Z10, Z10
@@ -31413,49 +33081,49 @@ packs63:
 	VPACKSSDW Z10, Z9, Z8
 	VPACKSSWB Z8, Z7, Z7
 	VPERMD    Z7, Z6, Z7
-	VMOVDQU64 Z7, (CX)(R10*1)
-	ADDQ      $0x40, R10
-	SUBQ      $0x40, R8
-	JAE       packs63
+	VMOVDQU64 Z7, (R8)(R11*1)
+	ADDQ      $0x40, R11
+	SUBQ      $0x40, R10
+	JAE       packs69
 
-packsDone64:
-	ADDQ $0x40, R8
+packsDone70:
+	ADDQ $0x40, R10
 
-whole60:
-	SUBQ $0x10, R8
-	JB   vectorDone66
+whole63:
+	SUBQ $0x10, R10
+	JB   vectorDone72
 
 	// One vector a turn.
-vector65:
-	VMOVDQU64 (AX)(R10*4), Z6
+vector71:
+	VMOVDQU64 (AX)(R11*4), Z6
 	VPANDD    Z6, Z0, Z6
 	VPROLVQ   Z5, Z6, Z6
 	VPXORD    Z2, Z6, Z6
 	VPSUBD    Z2, Z6, Z6
 	VPMOVDB   Z6, X6
-	VMOVDQU   X6, (CX)(R10*1)
-	ADDQ      $0x10, R10
-	SUBQ      $0x10, R8
-	JAE       vector65
+	VMOVDQU   X6, (R8)(R11*1)
+	ADDQ      $0x10, R11
+	SUBQ      $0x10, R10
+	JAE       vector71
 
-vectorDone66:
-	ADDQ  $0x10, R8
-	TESTQ R8, R8
-	JZ    end58
+vectorDone72:
+	ADDQ  $0x10, R10
+	TESTQ R10, R10
+	JZ    end61
 
 	// The lanes after the last vector.
-	MOVQ        $-1, R9
-	BZHIQ       R8, R9, R9
-	KMOVQ       R9, K1
-	VMOVDQU32.Z (AX)(R10*4), K1, Z6
+	MOVQ        $-1, CX
+	BZHIQ       R10, CX, CX
+	KMOVQ       CX, K1
+	VMOVDQU32.Z (AX)(R11*4), K1, Z6
 	VPANDD      Z6, Z0, Z0
 	VPROLVQ     Z5, Z0, Z0
 	VPXORD      Z2, Z0, Z0
 	VPSUBD      Z2, Z0, Z0
 	VPMOVDB     Z0, X0
-	VMOVDQU8    X0, K1, (CX)(R10*1)
+	VMOVDQU8    X0, K1, (R8)(R11*1)
 
-end58:
+end61:
 unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI

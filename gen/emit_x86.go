@@ -55,11 +55,12 @@ type tables struct {
 	laneBit map[int]Mem    // bit i of its 8 or 16 in lane i, over and over
 	spread  Mem            // shuffles 4 bytes to 8 lanes each
 	narrow  map[[2]int]Mem // shuffles the low bytes of lanes together, each half to its place
+	gather  map[[2]int]Mem // shuffles the low bytes of lanes together, for each of several vectors to its own place
 	inOrder map[[2]int]Mem // by a vector's bytes and by how many are packed into one: where each 32 bits are then
 }
 
 func newTables(c *build.Context) *tables {
-	t := &tables{toSign: map[int]Mem{}, laneBit: map[int]Mem{}, narrow: map[[2]int]Mem{}, inOrder: map[[2]int]Mem{}}
+	t := &tables{toSign: map[int]Mem{}, laneBit: map[int]Mem{}, narrow: map[[2]int]Mem{}, gather: map[[2]int]Mem{}, inOrder: map[[2]int]Mem{}}
 	table := func(name string, lane, lanes int, value func(i int) uint64) Mem {
 		m := c.StaticGlobal(name)
 		c.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -81,6 +82,13 @@ func newTables(c *build.Context) *tables {
 			half := 16 * element / lane // bytes that a half becomes
 			t.narrow[[2]int{lane, element}] = table(fmt.Sprintf("narrow%dTo%d", lane, element), 8, 32, func(i int) uint64 {
 				at := i%16 - i/16*half
+				if at < 0 || at >= half {
+					return 0x80
+				}
+				return uint64(at*8/element*lane/8 + at%(element/8))
+			})
+			t.gather[[2]int{lane, element}] = table(fmt.Sprintf("gather%dTo%d", lane, element), 8, 64*lane/element, func(i int) uint64 {
+				at := i%16 - i/64*half
 				if at < 0 || at >= half {
 					return 0x80
 				}
@@ -570,7 +578,7 @@ func (g *amd64) argument(name string) reg.GPVirtual {
 }
 
 // broadcast copies the low bits of a general register to lanes of that many.
-func (g *amd64) broadcast(r reg.GPVirtual, lane int, dst reg.VecVirtual) {
+func (g *amd64) broadcast(r reg.GP, lane int, dst reg.VecVirtual) {
 	source := Op(r.As32())
 	if lane == 64 {
 		source = r.As64()
@@ -1280,12 +1288,18 @@ func (g *amd64) column(n reg.Register, field, sign reg.GPVirtual, leave func()) 
 		signed, done := g.label("signed"), g.label("whole")
 		g.CMPQ(rest, imm(unroll*g.vecLanes()))
 		g.JB(LabelRef(done))
+		if g.packs() {
+			shifted := g.label("shifted")
+			g.gathered(field, index, rest, shifted)
+			g.JMP(LabelRef(done))
+			g.Label(shifted)
+		}
 		g.TESTQ(sign, sign)
 		g.JNZ(LabelRef(signed))
-		g.packed(unsigned, "US", index, rest, stream)
+		g.severalVectors(unsigned, "US", index, rest, stream)
 		g.JMP(LabelRef(done))
 		g.Label(signed)
-		g.packed(p, "SS", index, rest, stream)
+		g.severalVectors(p, "SS", index, rest, stream)
 		g.Label(done)
 	}
 	rest := g.GP64()
@@ -1297,32 +1311,84 @@ func (g *amd64) column(n reg.Register, field, sign reg.GPVirtual, leave func()) 
 	}
 }
 
-// packed is the loop over several vectors at a time, of which results are packed
-// with saturation, which does nothing to them, if that is how they get narrower.
-func (g *amd64) packed(p program, saturation string, index, rest reg.Register, stream bool) {
-	count := g.target.lane / g.target.element
-	if g.target.lane > 32 || count < 2 {
+// packs reports whether several vectors of results are packed into one.
+func (g *amd64) packs() bool { return g.target.element < g.target.lane && g.target.lane <= 32 }
+
+// severalVectors is the loop over several vectors at a time. Where results are packed
+// that is with saturation, which does nothing to them.
+func (g *amd64) severalVectors(p program, saturation string, index, rest reg.Register, stream bool) {
+	if !g.packs() {
 		g.vectors(p, unroll, index, rest, stream)
 		return
 	}
+	g.packed("packs", index, rest, func(sources []access) reg.VecVirtual {
+		var results []reg.VecVirtual
+		for _, a := range sources {
+			results = append(results, g.body(p, a, nil))
+		}
+		for lane := g.target.lane; lane > g.target.element; lane /= 2 {
+			mnemonic := "VPACK" + saturation + suffixes[lane] + suffixes[lane/2]
+			for j := range len(results) / 2 {
+				g.asm(mnemonic, results[2*j+1], results[2*j], results[j])
+			}
+			results = results[:len(results)/2]
+		}
+		return results[0]
+	})
+}
+
+// gathered is the loop over several vectors at a time where elements are whole bytes
+// of the words: they need no shift and no mask. If they are not it jumps to a label.
+func (g *amd64) gathered(field, index, rest reg.Register, not string) {
+	mask := g.GP64()
+	g.MOVBLZX(Mem{Base: field, Disp: fieldShift}, reg.ECX)
+	g.TESTB(U8(7), reg.CL)
+	g.JNZ(LabelRef(not))
+	g.MOVQ(Mem{Base: field, Disp: fieldMask}, mask)
+	g.RORQ(reg.CL, mask)
+	g.CMPQ(mask, imm(1<<g.target.element-1))
+	g.JNZ(LabelRef(not))
+	g.SHRL(U8(3), reg.ECX)
+	first := g.vector()
+	g.broadcast(reg.RCX, 8, first)
+	var patterns []reg.VecVirtual
+	for j := range g.target.lane / g.target.element {
+		r := g.vector()
+		g.VPADDB(g.gather[[2]int{g.target.lane, g.target.element}].Offset(64*j), first, r)
+		patterns = append(patterns, r)
+	}
+	or := map[bool]string{false: "VPOR", true: "VPORQ"}[g.wide()]
+	g.packed("gathers", index, rest, func(sources []access) reg.VecVirtual {
+		var result reg.VecVirtual
+		for j, a := range sources {
+			r := g.load(a, &inst{op: pseudoWord, name: "src"})
+			g.VPSHUFB(patterns[j], r, r)
+			if j > 0 {
+				g.asm(or, result, r, r)
+			}
+			result = r
+		}
+		return result
+	})
+}
+
+// packed is the loop over several vectors at a time, of which code makes one of as
+// many as go into it: in each 16 bytes, after each other, what is made of the same 16
+// bytes of each source.
+func (g *amd64) packed(name string, index, rest reg.Register, code func(sources []access) reg.VecVirtual) {
+	count := g.target.lane / g.target.element
 	order := g.vector()
 	g.asm(g.moves(g.vecBytes()), g.inOrder[[2]int{g.vecBytes(), count}], order)
 	lanes := g.vecLanes()
-	g.loop("packs", fmt.Sprintf("%d vectors a turn, packed to %d.", unroll, unroll/count), unroll*lanes, index, rest, func() {
+	g.loop(name, fmt.Sprintf("%d vectors a turn, packed to %d.", unroll, unroll/count), unroll*lanes, index, rest, func() {
 		for i := 0; i < unroll; i += count {
-			var results []reg.VecVirtual
+			var sources []access
 			for j := range count {
-				results = append(results, g.body(p, g.whole(index, (i+j)*lanes), nil))
+				sources = append(sources, g.whole(index, (i+j)*lanes))
 			}
-			for lane := g.target.lane; lane > g.target.element; lane /= 2 {
-				mnemonic := "VPACK" + saturation + suffixes[lane] + suffixes[lane/2]
-				for j := range len(results) / 2 {
-					g.asm(mnemonic, results[2*j+1], results[2*j], results[j])
-				}
-				results = results[:len(results)/2]
-			}
-			g.VPERMD(results[0], order, results[0])
-			g.asm(g.moves(g.vecBytes()), results[0], g.mem(g.whole(index, i*lanes), "dst", g.dstBytes()))
+			r := code(sources)
+			g.VPERMD(r, order, r)
+			g.asm(g.moves(g.vecBytes()), r, g.mem(sources[0], "dst", g.dstBytes()))
 		}
 	})
 }

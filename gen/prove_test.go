@@ -75,6 +75,7 @@ func TestProofRefutes(t *testing.T) {
 		{"shift's sign ignored", "pack8AVX2", `JLT right\d+`, ``, `by move`},
 		{"sign below the highest bit", "unpack64AVX512", `NOTQ .*`, ``, `by put`},
 		{"packs swapped", "unpack16AVX2", `(VPACK\w+) (Y\d+), (Y\d+), (.*)`, `$1 $3, $2, $4`, `by put`},
+		{"part of a byte gathered", "unpack32AVX512", `JNZ shifted\d+\nSHRL (.*)`, `SHRL $1`, `by put`},
 		{"second column's field", "unpack32AVX2", `ADDQ \$0x20, (.*)\nDECQ (.*)`, "ADDQ $$0x10, $1\nDECQ $2", `of fields`},
 		{"masked store not masked", "insertEachMasked32AVX512", `VMOVDQU32 (Z\d+), K\d, (.*)`, `VMOVDQU32 $1, $2`, `whether they are active or not`},
 		// The calling convention.

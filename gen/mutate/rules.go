@@ -33,6 +33,8 @@ var amd64Rules = []rule{
 	{name: "packs out of order", from: `VPERMD .*`, to: ``},
 	{name: "sign not moved", from: `RORQ CL, .*`, to: ``},
 	{name: "sign below the highest bit", from: `NOTQ .*`, to: ``},
+	{name: "gathered from another byte", from: `SHRL \$0x03, (.*)`, to: `SHRL $$0x02, $1`},
+	{name: "part of a byte gathered", from: `JNZ shifted\d+\nSHRL (.*)`, to: `SHRL $1`},
 	{name: "source's pointer wrong", from: `MOVQ src\+8\(FP\), (.*)`, to: `MOVQ dst+0(FP), $1`},
 
 	{name: "address off by 4 bytes", from: `(.*[ ,])(\(\w+\)\(\w+\*\d\).*)`, to: `${1}4$2`},

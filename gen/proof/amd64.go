@@ -1007,14 +1007,12 @@ func rotate(s *terms, x, n *term) *term {
 func shuffleBytes(m *machine, _ uint64, v []*vec) *vec {
 	w := &vec{bits: 8}
 	for i, control := range v[1].lanes {
-		if control.op != opConst {
-			return nil
+		index, part := m.extract(control, 0, 4), v[0].lanes[i&^15:][:16]
+		t := part[0]
+		for k, b := range part {
+			t = m.ite(m.eq(index, m.constant(4, uint64(k))), b, t)
 		}
-		t := m.constant(8, 0)
-		if control.val&0x80 == 0 {
-			t = v[0].lanes[i&^15+int(control.val&15)]
-		}
-		w.lanes = append(w.lanes, t)
+		w.lanes = append(w.lanes, m.ite(m.extract(control, 7, 1), m.constant(8, 0), t))
 	}
 	return w
 }
