@@ -28230,6 +28230,12 @@ less47:
 	MOVQ         CX, R12
 	CMPQ         R12, $0x40
 	JB           whole74
+	MOVB         stream+40(FP), CL
+	TESTB        CL, CL
+	JZ           cached76
+	JMP          shifted75
+
+cached76:
 	MOVBLZX      24(SI), CX
 	TESTB        $0x07, CL
 	JNZ          shifted75
@@ -28244,10 +28250,10 @@ less47:
 	VPADDB       gather16To8<>+64(SB), Y8, Y8
 	VMOVDQU      inOrder32Of2<>+0(SB), Y10
 	SUBQ         $0x40, R12
-	JB           gathersDone77
+	JB           gathersDone78
 
 	// 4 vectors a turn, packed to 2.
-gathers76:
+gathers77:
 	VMOVDQU (AX)(R11*2), Y11
 	VPSHUFB Y9, Y11, Y11
 	VMOVDQU 32(AX)(R11*2), Y12
@@ -28264,9 +28270,9 @@ gathers76:
 	VMOVDQU Y12, 32(R8)(R11*1)
 	ADDQ    $0x40, R11
 	SUBQ    $0x40, R12
-	JAE     gathers76
+	JAE     gathers77
 
-gathersDone77:
+gathersDone78:
 	ADDQ $0x40, R12
 	JMP  whole74
 
@@ -28275,10 +28281,10 @@ shifted75:
 	JNZ     signed73
 	VMOVDQU inOrder32Of2<>+0(SB), Y8
 	SUBQ    $0x40, R12
-	JB      packsDone79
+	JB      packsDone80
 
 	// 4 vectors a turn, packed to 2.
-packs78:
+packs79:
 	VPAND     (AX)(R11*2), Y0, Y9
 	VPSLLVQ   Y1, Y9, Y9
 	VPSRLVQ   Y2, Y9, Y9
@@ -28299,19 +28305,19 @@ packs78:
 	VMOVDQU   Y9, 32(R8)(R11*1)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R12
-	JAE       packs78
+	JAE       packs79
 
-packsDone79:
+packsDone80:
 	ADDQ $0x40, R12
 	JMP  whole74
 
 signed73:
 	VMOVDQU inOrder32Of2<>+0(SB), Y8
 	SUBQ    $0x40, R12
-	JB      packsDone81
+	JB      packsDone82
 
 	// 4 vectors a turn, packed to 2.
-packs80:
+packs81:
 	VPAND     (AX)(R11*2), Y0, Y9
 	VPSLLVQ   Y1, Y9, Y9
 	VPSRLVQ   Y2, Y9, Y9
@@ -28340,17 +28346,17 @@ packs80:
 	VMOVDQU   Y9, 32(R8)(R11*1)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R12
-	JAE       packs80
+	JAE       packs81
 
-packsDone81:
+packsDone82:
 	ADDQ $0x40, R12
 
 whole74:
 	SUBQ $0x10, R12
-	JB   vectorDone83
+	JB   vectorDone84
 
 	// One vector a turn.
-vector82:
+vector83:
 	VPAND        (AX)(R11*2), Y0, Y8
 	VPSLLVQ      Y1, Y8, Y8
 	VPSRLVQ      Y2, Y8, Y8
@@ -28362,9 +28368,9 @@ vector82:
 	VMOVDQU      X8, (R8)(R11*1)
 	ADDQ         $0x10, R11
 	SUBQ         $0x10, R12
-	JAE          vector82
+	JAE          vector83
 
-vectorDone83:
+vectorDone84:
 	ADDQ $0x10, R12
 
 	// The last vector.
@@ -28376,7 +28382,7 @@ vectorDone83:
 
 short70:
 	CMPQ    CX, $0x08
-	JB      under8_84
+	JB      under8_85
 	VPAND   (AX), X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
@@ -28394,9 +28400,9 @@ short70:
 	VMOVQ   X0, (R8)
 	JMP     unpacked3
 
-under8_84:
+under8_85:
 	CMPQ    CX, $0x04
-	JB      under4_85
+	JB      under4_86
 	VMOVQ   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
@@ -28416,9 +28422,9 @@ under8_84:
 	VMOVD   X0, (R8)
 	JMP     unpacked3
 
-under4_85:
+under4_86:
 	CMPQ    CX, $0x02
-	JB      under2_86
+	JB      under2_87
 	VMOVD   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
@@ -28438,9 +28444,9 @@ under4_85:
 	VPEXTRW $0x00, X0, (R8)
 	JMP     unpacked3
 
-under2_86:
+under2_87:
 	CMPQ    CX, $0x01
-	JB      under1_87
+	JB      under1_88
 	MOVWLZX (AX), CX
 	VMOVD   CX, X4
 	VPAND   X4, X0, X0
@@ -28452,7 +28458,7 @@ under2_86:
 	VPEXTRB $0x00, X0, (R8)
 	JMP     unpacked3
 
-under1_87:
+under1_88:
 unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
@@ -29073,6 +29079,12 @@ less4:
 	MOVQ         CX, R12
 	CMPQ         R12, $0x20
 	JB           whole52
+	MOVB         stream+40(FP), CL
+	TESTB        CL, CL
+	JZ           cached54
+	JMP          shifted53
+
+cached54:
 	MOVBLZX      24(SI), CX
 	TESTB        $0x07, CL
 	JNZ          shifted53
@@ -29087,10 +29099,10 @@ less4:
 	VPADDB       gather32To16<>+64(SB), Y7, Y7
 	VMOVDQU      inOrder32Of2<>+0(SB), Y9
 	SUBQ         $0x20, R12
-	JB           gathersDone55
+	JB           gathersDone56
 
 	// 4 vectors a turn, packed to 2.
-gathers54:
+gathers55:
 	VMOVDQU (AX)(R11*4), Y10
 	VPSHUFB Y8, Y10, Y10
 	VMOVDQU 32(AX)(R11*4), Y11
@@ -29107,9 +29119,9 @@ gathers54:
 	VMOVDQU Y11, 32(R8)(R11*2)
 	ADDQ    $0x20, R11
 	SUBQ    $0x20, R12
-	JAE     gathers54
+	JAE     gathers55
 
-gathersDone55:
+gathersDone56:
 	ADDQ $0x20, R12
 	JMP  whole52
 
@@ -29118,10 +29130,10 @@ shifted53:
 	JNZ     signed51
 	VMOVDQU inOrder32Of2<>+0(SB), Y7
 	SUBQ    $0x20, R12
-	JB      packsDone57
+	JB      packsDone58
 
 	// 4 vectors a turn, packed to 2.
-packs56:
+packs57:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -29142,19 +29154,19 @@ packs56:
 	VMOVDQU   Y8, 32(R8)(R11*2)
 	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       packs56
+	JAE       packs57
 
-packsDone57:
+packsDone58:
 	ADDQ $0x20, R12
 	JMP  whole52
 
 signed51:
 	VMOVDQU inOrder32Of2<>+0(SB), Y7
 	SUBQ    $0x20, R12
-	JB      packsDone59
+	JB      packsDone60
 
 	// 4 vectors a turn, packed to 2.
-packs58:
+packs59:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -29183,17 +29195,17 @@ packs58:
 	VMOVDQU   Y8, 32(R8)(R11*2)
 	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       packs58
+	JAE       packs59
 
-packsDone59:
+packsDone60:
 	ADDQ $0x20, R12
 
 whole52:
 	SUBQ $0x08, R12
-	JB   vectorDone61
+	JB   vectorDone62
 
 	// One vector a turn.
-vector60:
+vector61:
 	VPAND        (AX)(R11*4), Y0, Y7
 	VPSLLVQ      Y1, Y7, Y7
 	VPSRLVQ      Y2, Y7, Y7
@@ -29205,9 +29217,9 @@ vector60:
 	VMOVDQU      X7, (R8)(R11*2)
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R12
-	JAE          vector60
+	JAE          vector61
 
-vectorDone61:
+vectorDone62:
 	ADDQ $0x08, R12
 
 	// The last vector.
@@ -29219,7 +29231,7 @@ vectorDone61:
 
 short48:
 	CMPQ    CX, $0x04
-	JB      under4_62
+	JB      under4_63
 	VPAND   (AX), X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
@@ -29237,9 +29249,9 @@ short48:
 	VMOVQ   X0, (R8)
 	JMP     unpacked3
 
-under4_62:
+under4_63:
 	CMPQ    CX, $0x02
-	JB      under2_63
+	JB      under2_64
 	VMOVQ   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
@@ -29259,9 +29271,9 @@ under4_62:
 	VMOVD   X0, (R8)
 	JMP     unpacked3
 
-under2_63:
+under2_64:
 	CMPQ    CX, $0x01
-	JB      under1_64
+	JB      under1_65
 	VMOVD   (AX), X4
 	VPAND   X4, X0, X0
 	VPSLLVQ X1, X0, X0
@@ -29272,7 +29284,7 @@ under2_63:
 	VPEXTRW $0x00, X0, (R8)
 	JMP     unpacked3
 
-under1_64:
+under1_65:
 	JMP unpacked3
 	PCALIGN $0x20
 
@@ -29295,7 +29307,7 @@ less47:
 	VPBROADCASTD X3, Y3
 	MOVQ         BX, CX
 	CMPQ         CX, $0x08
-	JB           short65
+	JB           short66
 	LEAQ         -8(CX), R10
 	VPAND        (AX)(R10*4), Y0, Y4
 	VPSLLVQ      Y1, Y4, Y4
@@ -29305,14 +29317,20 @@ less47:
 	XORL         R11, R11
 	MOVQ         CX, R12
 	CMPQ         R12, $0x20
-	JB           whole69
+	JB           whole70
+	MOVB         stream+40(FP), CL
+	TESTB        CL, CL
+	JZ           cached72
+	JMP          shifted71
+
+cached72:
 	MOVBLZX      24(SI), CX
 	TESTB        $0x07, CL
-	JNZ          shifted70
+	JNZ          shifted71
 	MOVQ         16(SI), R13
 	RORQ         CL, R13
 	CMPQ         R13, $0x000000ff
-	JNZ          shifted70
+	JNZ          shifted71
 	SHRL         $0x03, CX
 	VMOVD        CX, X7
 	VPBROADCASTB X7, Y7
@@ -29322,10 +29340,10 @@ less47:
 	VPADDB       gather32To8<>+192(SB), Y7, Y7
 	VMOVDQU      inOrder32Of4<>+0(SB), Y11
 	SUBQ         $0x20, R12
-	JB           gathersDone72
+	JB           gathersDone74
 
 	// 4 vectors a turn, packed to 1.
-gathers71:
+gathers73:
 	VMOVDQU (AX)(R11*4), Y12
 	VPSHUFB Y8, Y12, Y12
 	VMOVDQU 32(AX)(R11*4), Y13
@@ -29341,21 +29359,21 @@ gathers71:
 	VMOVDQU Y13, (R8)(R11*1)
 	ADDQ    $0x20, R11
 	SUBQ    $0x20, R12
-	JAE     gathers71
+	JAE     gathers73
 
-gathersDone72:
+gathersDone74:
 	ADDQ $0x20, R12
-	JMP  whole69
+	JMP  whole70
 
-shifted70:
+shifted71:
 	TESTQ   R9, R9
-	JNZ     signed68
+	JNZ     signed69
 	VMOVDQU inOrder32Of4<>+0(SB), Y7
 	SUBQ    $0x20, R12
-	JB      packsDone74
+	JB      packsDone76
 
 	// 4 vectors a turn, packed to 1.
-packs73:
+packs75:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -29375,19 +29393,19 @@ packs73:
 	VMOVDQU   Y8, (R8)(R11*1)
 	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       packs73
+	JAE       packs75
 
-packsDone74:
+packsDone76:
 	ADDQ $0x20, R12
-	JMP  whole69
+	JMP  whole70
 
-signed68:
+signed69:
 	VMOVDQU inOrder32Of4<>+0(SB), Y7
 	SUBQ    $0x20, R12
-	JB      packsDone76
+	JB      packsDone78
 
 	// 4 vectors a turn, packed to 1.
-packs75:
+packs77:
 	VPAND     (AX)(R11*4), Y0, Y8
 	VPSLLVQ   Y1, Y8, Y8
 	VPSRLVQ   Y2, Y8, Y8
@@ -29415,17 +29433,17 @@ packs75:
 	VMOVDQU   Y8, (R8)(R11*1)
 	ADDQ      $0x20, R11
 	SUBQ      $0x20, R12
-	JAE       packs75
+	JAE       packs77
 
-packsDone76:
+packsDone78:
 	ADDQ $0x20, R12
 
-whole69:
+whole70:
 	SUBQ $0x08, R12
-	JB   vectorDone78
+	JB   vectorDone80
 
 	// One vector a turn.
-vector77:
+vector79:
 	VPAND        (AX)(R11*4), Y0, Y7
 	VPSLLVQ      Y1, Y7, Y7
 	VPSRLVQ      Y2, Y7, Y7
@@ -29437,9 +29455,9 @@ vector77:
 	VMOVQ        X7, (R8)(R11*1)
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R12
-	JAE          vector77
+	JAE          vector79
 
-vectorDone78:
+vectorDone80:
 	ADDQ $0x08, R12
 
 	// The last vector.
@@ -29449,9 +29467,9 @@ vectorDone78:
 	VMOVQ        X0, (R8)(R10*1)
 	JMP          unpacked3
 
-short65:
+short66:
 	CMPQ    CX, $0x04
-	JB      under4_79
+	JB      under4_81
 	VPAND   (AX), X0, X4
 	VPSLLVQ X1, X4, X4
 	VPSRLVQ X2, X4, X4
@@ -29469,9 +29487,9 @@ short65:
 	VMOVD   X0, (R8)
 	JMP     unpacked3
 
-under4_79:
+under4_81:
 	CMPQ    CX, $0x02
-	JB      under2_80
+	JB      under2_82
 	VMOVQ   (AX), X4
 	VPAND   X4, X0, X4
 	VPSLLVQ X1, X4, X4
@@ -29491,9 +29509,9 @@ under4_79:
 	VPEXTRW $0x00, X0, (R8)
 	JMP     unpacked3
 
-under2_80:
+under2_82:
 	CMPQ    CX, $0x01
-	JB      under1_81
+	JB      under1_83
 	VMOVD   (AX), X4
 	VPAND   X4, X0, X0
 	VPSLLVQ X1, X0, X0
@@ -29504,7 +29522,7 @@ under2_80:
 	VPEXTRB $0x00, X0, (R8)
 	JMP     unpacked3
 
-under1_81:
+under1_83:
 unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI
@@ -32105,9 +32123,15 @@ less44:
 	JMP         unpacked3
 
 long64:
-	XORL         R11, R11
-	CMPQ         R10, $0x00000080
-	JB           whole68
+	XORL  R11, R11
+	CMPQ  R10, $0x00000080
+	JB    whole68
+	MOVB  stream+40(FP), CL
+	TESTB CL, CL
+	JZ    cached70
+	JMP   shifted69
+
+cached70:
 	MOVBLZX      24(SI), CX
 	TESTB        $0x07, CL
 	JNZ          shifted69
@@ -32121,10 +32145,10 @@ long64:
 	VPADDB       gather16To8<>+64(SB), Z6, Z6
 	VMOVDQU64    inOrder64Of2<>+0(SB), Z8
 	SUBQ         $0x00000080, R10
-	JB           gathersDone71
+	JB           gathersDone72
 
 	// 4 vectors a turn, packed to 2.
-gathers70:
+gathers71:
 	VMOVDQU64 (AX)(R11*2), Z9
 	VPSHUFB   Z7, Z9, Z9
 	VMOVDQU64 64(AX)(R11*2), Z10
@@ -32141,9 +32165,9 @@ gathers70:
 	VMOVDQU64 Z10, 64(R8)(R11*1)
 	ADDQ      $0x00000080, R11
 	SUBQ      $0x00000080, R10
-	JAE       gathers70
+	JAE       gathers71
 
-gathersDone71:
+gathersDone72:
 	ADDQ $0x00000080, R10
 	JMP  whole68
 
@@ -32152,10 +32176,10 @@ shifted69:
 	JNZ       signed67
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x00000080, R10
-	JB        packsDone73
+	JB        packsDone74
 
 	// 4 vectors a turn, packed to 2.
-packs72:
+packs73:
 	VMOVDQU64 (AX)(R11*2), Z7
 	VPANDQ    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
@@ -32176,19 +32200,19 @@ packs72:
 	VMOVDQU64 Z7, 64(R8)(R11*1)
 	ADDQ      $0x00000080, R11
 	SUBQ      $0x00000080, R10
-	JAE       packs72
+	JAE       packs73
 
-packsDone73:
+packsDone74:
 	ADDQ $0x00000080, R10
 	JMP  whole68
 
 signed67:
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x00000080, R10
-	JB        packsDone75
+	JB        packsDone76
 
 	// 4 vectors a turn, packed to 2.
-packs74:
+packs75:
 	VMOVDQU64 (AX)(R11*2), Z7
 	VPANDQ    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
@@ -32217,17 +32241,17 @@ packs74:
 	VMOVDQU64 Z7, 64(R8)(R11*1)
 	ADDQ      $0x00000080, R11
 	SUBQ      $0x00000080, R10
-	JAE       packs74
+	JAE       packs75
 
-packsDone75:
+packsDone76:
 	ADDQ $0x00000080, R10
 
 whole68:
 	SUBQ $0x20, R10
-	JB   vectorDone77
+	JB   vectorDone78
 
 	// One vector a turn.
-vector76:
+vector77:
 	VMOVDQU64 (AX)(R11*2), Z6
 	VPANDQ    Z6, Z0, Z6
 	VPROLVQ   Z5, Z6, Z6
@@ -32237,9 +32261,9 @@ vector76:
 	VMOVDQU   Y6, (R8)(R11*1)
 	ADDQ      $0x20, R11
 	SUBQ      $0x20, R10
-	JAE       vector76
+	JAE       vector77
 
-vectorDone77:
+vectorDone78:
 	ADDQ  $0x20, R10
 	TESTQ R10, R10
 	JZ    end66
@@ -32793,9 +32817,15 @@ less4:
 	JMP         unpacked3
 
 long45:
-	XORL         R11, R11
-	CMPQ         R10, $0x40
-	JB           whole49
+	XORL  R11, R11
+	CMPQ  R10, $0x40
+	JB    whole49
+	MOVB  stream+40(FP), CL
+	TESTB CL, CL
+	JZ    cached51
+	JMP   shifted50
+
+cached51:
 	MOVBLZX      24(SI), CX
 	TESTB        $0x07, CL
 	JNZ          shifted50
@@ -32809,10 +32839,10 @@ long45:
 	VPADDB       gather32To16<>+64(SB), Z6, Z6
 	VMOVDQU64    inOrder64Of2<>+0(SB), Z8
 	SUBQ         $0x40, R10
-	JB           gathersDone52
+	JB           gathersDone53
 
 	// 4 vectors a turn, packed to 2.
-gathers51:
+gathers52:
 	VMOVDQU64 (AX)(R11*4), Z9
 	VPSHUFB   Z7, Z9, Z9
 	VMOVDQU64 64(AX)(R11*4), Z10
@@ -32829,9 +32859,9 @@ gathers51:
 	VMOVDQU64 Z10, 64(R8)(R11*2)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R10
-	JAE       gathers51
+	JAE       gathers52
 
-gathersDone52:
+gathersDone53:
 	ADDQ $0x40, R10
 	JMP  whole49
 
@@ -32840,10 +32870,10 @@ shifted50:
 	JNZ       signed48
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x40, R10
-	JB        packsDone54
+	JB        packsDone55
 
 	// 4 vectors a turn, packed to 2.
-packs53:
+packs54:
 	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z4, Z7, Z7
@@ -32864,19 +32894,19 @@ packs53:
 	VMOVDQU64 Z7, 64(R8)(R11*2)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R10
-	JAE       packs53
+	JAE       packs54
 
-packsDone54:
+packsDone55:
 	ADDQ $0x40, R10
 	JMP  whole49
 
 signed48:
 	VMOVDQU64 inOrder64Of2<>+0(SB), Z6
 	SUBQ      $0x40, R10
-	JB        packsDone56
+	JB        packsDone57
 
 	// 4 vectors a turn, packed to 2.
-packs55:
+packs56:
 	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z4, Z7, Z7
@@ -32905,17 +32935,17 @@ packs55:
 	VMOVDQU64 Z7, 64(R8)(R11*2)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R10
-	JAE       packs55
+	JAE       packs56
 
-packsDone56:
+packsDone57:
 	ADDQ $0x40, R10
 
 whole49:
 	SUBQ $0x10, R10
-	JB   vectorDone58
+	JB   vectorDone59
 
 	// One vector a turn.
-vector57:
+vector58:
 	VMOVDQU64 (AX)(R11*4), Z6
 	VPANDD    Z6, Z0, Z6
 	VPROLVQ   Z4, Z6, Z6
@@ -32925,9 +32955,9 @@ vector57:
 	VMOVDQU   Y6, (R8)(R11*2)
 	ADDQ      $0x10, R11
 	SUBQ      $0x10, R10
-	JAE       vector57
+	JAE       vector58
 
-vectorDone58:
+vectorDone59:
 	ADDQ  $0x10, R10
 	TESTQ R10, R10
 	JZ    end47
@@ -32957,7 +32987,7 @@ less44:
 	VPBROADCASTD R9, Z2
 	MOVQ         BX, R10
 	CMPQ         R10, $0x10
-	JA           long59
+	JA           long60
 
 	// No more than one vector.
 	MOVQ        $-1, CX
@@ -32972,17 +33002,23 @@ less44:
 	VMOVDQU8    X0, K1, (R8)
 	JMP         unpacked3
 
-long59:
-	XORL         R11, R11
-	CMPQ         R10, $0x40
-	JB           whole63
+long60:
+	XORL  R11, R11
+	CMPQ  R10, $0x40
+	JB    whole64
+	MOVB  stream+40(FP), CL
+	TESTB CL, CL
+	JZ    cached66
+	JMP   shifted65
+
+cached66:
 	MOVBLZX      24(SI), CX
 	TESTB        $0x07, CL
-	JNZ          shifted64
+	JNZ          shifted65
 	MOVQ         16(SI), R12
 	RORQ         CL, R12
 	CMPQ         R12, $0x000000ff
-	JNZ          shifted64
+	JNZ          shifted65
 	SHRL         $0x03, CX
 	VPBROADCASTB CX, Z6
 	VPADDB       gather32To8<>+0(SB), Z6, Z7
@@ -32991,10 +33027,10 @@ long59:
 	VPADDB       gather32To8<>+192(SB), Z6, Z6
 	VMOVDQU64    inOrder64Of4<>+0(SB), Z10
 	SUBQ         $0x40, R10
-	JB           gathersDone66
+	JB           gathersDone68
 
 	// 4 vectors a turn, packed to 1.
-gathers65:
+gathers67:
 	VMOVDQU64 (AX)(R11*4), Z11
 	VPSHUFB   Z7, Z11, Z11
 	VMOVDQU64 64(AX)(R11*4), Z12
@@ -33010,21 +33046,21 @@ gathers65:
 	VMOVDQU64 Z12, (R8)(R11*1)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R10
-	JAE       gathers65
+	JAE       gathers67
 
-gathersDone66:
+gathersDone68:
 	ADDQ $0x40, R10
-	JMP  whole63
+	JMP  whole64
 
-shifted64:
+shifted65:
 	TESTQ     R9, R9
-	JNZ       signed62
+	JNZ       signed63
 	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
 	SUBQ      $0x40, R10
-	JB        packsDone68
+	JB        packsDone70
 
 	// 4 vectors a turn, packed to 1.
-packs67:
+packs69:
 	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
@@ -33044,19 +33080,19 @@ packs67:
 	VMOVDQU64 Z7, (R8)(R11*1)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R10
-	JAE       packs67
+	JAE       packs69
 
-packsDone68:
+packsDone70:
 	ADDQ $0x40, R10
-	JMP  whole63
+	JMP  whole64
 
-signed62:
+signed63:
 	VMOVDQU64 inOrder64Of4<>+0(SB), Z6
 	SUBQ      $0x40, R10
-	JB        packsDone70
+	JB        packsDone72
 
 	// 4 vectors a turn, packed to 1.
-packs69:
+packs71:
 	VMOVDQU64 (AX)(R11*4), Z7
 	VPANDD    Z7, Z0, Z7
 	VPROLVQ   Z5, Z7, Z7
@@ -33084,17 +33120,17 @@ packs69:
 	VMOVDQU64 Z7, (R8)(R11*1)
 	ADDQ      $0x40, R11
 	SUBQ      $0x40, R10
-	JAE       packs69
+	JAE       packs71
 
-packsDone70:
+packsDone72:
 	ADDQ $0x40, R10
 
-whole63:
+whole64:
 	SUBQ $0x10, R10
-	JB   vectorDone72
+	JB   vectorDone74
 
 	// One vector a turn.
-vector71:
+vector73:
 	VMOVDQU64 (AX)(R11*4), Z6
 	VPANDD    Z6, Z0, Z6
 	VPROLVQ   Z5, Z6, Z6
@@ -33104,12 +33140,12 @@ vector71:
 	VMOVDQU   X6, (R8)(R11*1)
 	ADDQ      $0x10, R11
 	SUBQ      $0x10, R10
-	JAE       vector71
+	JAE       vector73
 
-vectorDone72:
+vectorDone74:
 	ADDQ  $0x10, R10
 	TESTQ R10, R10
-	JZ    end61
+	JZ    end62
 
 	// The lanes after the last vector.
 	MOVQ        $-1, CX
@@ -33123,7 +33159,7 @@ vectorDone72:
 	VPMOVDB     Z0, X0
 	VMOVDQU8    X0, K1, (R8)(R11*1)
 
-end61:
+end62:
 unpacked3:
 	ADDQ $0x20, SI
 	DECQ DI

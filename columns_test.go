@@ -2,6 +2,7 @@ package bfi
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -43,6 +44,27 @@ func TestFieldCounts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNarrowColumns is Unpack of several pieces to columns that are all narrower than
+// the words, which kernels make otherwise where the words come from memory.
+func TestNarrowColumns(t *testing.T) {
+	entries := slices.Concat(
+		named[uint16](unpackEntry[uint16](everyKind[:2]...)), named[uint32](unpackEntry[uint32](everyKind[:4]...)),
+		named[int64](unpackEntry[int64](everyKind[:6]...)))
+	for _, e := range entries {
+		n := 2*unpackBytes/e.size + 33
+		r := rand.New(rand.NewPCG(13, uint64(e.size)))
+		m := e.heap(n)
+		s := e.sample(r, 251, e.apart())
+		m.verify(t, &e, s, n, e.anyOffsets(r))
+		for k := range s.pos {
+			// Whole bytes.
+			s.pos[k], s.width[k], s.from[k] = uint32(8*(k%e.size)), 8, 0
+		}
+		e.answer(s)
+		m.verify(t, &e, s, n, e.anyOffsets(r))
 	}
 }
 

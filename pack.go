@@ -409,13 +409,16 @@ func unpackPlain[T Word](src []T, fields []Field) {
 		return
 	}
 	stream := streamsFields(pointer(src), uintptr(len(src))*size, fields, len(src))
+	whole, narrow := stream, stream
 	for k := range fields {
-		// Only elements of the words' size are stored as they are.
-		stream = stream && fields[k].form.size() == size && uintptr(fields[k].data)%size == 0
+		// Only elements of the words' size are stored as they are. Narrower ones are made
+		// otherwise where words come from memory.
+		whole = whole && fields[k].form.size() == size && uintptr(fields[k].data)%size == 0
+		narrow = narrow && fields[k].form.size() < size
 	}
-	if !stream {
+	if !whole {
 		for i := 0; i < len(src); i += piece {
-			unpack[T](pointer(src), fields, i, min(i+piece, len(src)), false)
+			unpack[T](pointer(src), fields, i, min(i+piece, len(src)), narrow)
 		}
 		return
 	}

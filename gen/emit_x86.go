@@ -1338,8 +1338,11 @@ func (g *amd64) severalVectors(p program, saturation string, index, rest reg.Reg
 }
 
 // gathered is the loop over several vectors at a time where elements are whole bytes
-// of the words: they need no shift and no mask. If they are not it jumps to a label.
+// of the words: they need no shift and no mask. If they are not it jumps to a label,
+// and if the argument stream says that the words are not in a cache: from memory it
+// asks for so many at a time that stores wait.
 func (g *amd64) gathered(field, index, rest reg.Register, not string) {
+	g.streaming(func() { g.JMP(LabelRef(not)) })
 	mask := g.GP64()
 	g.MOVBLZX(Mem{Base: field, Disp: fieldShift}, reg.ECX)
 	g.TESTB(U8(7), reg.CL)

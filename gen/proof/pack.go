@@ -98,6 +98,7 @@ func (s *subject) executeUnpack() error {
 			}
 			// The lengths take turns with the other's kind and what is decided.
 			other := n%4 | n/4%2*signedKind
+			at.stream = n/8%2 > 0 && s.Spec.Bits < s.Spec.Word && elementBits(other) < s.Spec.Word // so does Go
 			for at.dst = range 2 {
 				at.kinds = []int{kind, other}
 				if at.dst == 1 {
