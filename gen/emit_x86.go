@@ -87,6 +87,9 @@ func newTables(c *build.Context) *tables {
 				}
 				return uint64(at*8/element*lane/8 + at%(element/8))
 			})
+			if lane > 32 {
+				continue
+			}
 			t.gather[[2]int{lane, element}] = table(fmt.Sprintf("gather%dTo%d", lane, element), 8, 64*lane/element, func(i int) uint64 {
 				at := i%16 - i/64*half
 				if at < 0 || at >= half {
