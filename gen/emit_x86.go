@@ -79,24 +79,20 @@ func newTables(c *build.Context) *tables {
 	t.spread = table("spread", 8, 32, func(i int) uint64 { return uint64(i / 8) })
 	for _, lane := range []int{16, 32, 64} {
 		for element := 8; element < lane; element *= 2 {
-			half := 16 * element / lane // bytes that a half becomes
-			t.narrow[[2]int{lane, element}] = table(fmt.Sprintf("narrow%dTo%d", lane, element), 8, 32, func(i int) uint64 {
-				at := i%16 - i/16*half
-				if at < 0 || at >= half {
-					return 0x80
+			half := 16 * element / lane // bytes that 16 become
+			together := func(block int) func(i int) uint64 {
+				return func(i int) uint64 {
+					at := i%16 - i/block*half
+					if at < 0 || at >= half {
+						return 0x80
+					}
+					return uint64(at*8/element*lane/8 + at%(element/8))
 				}
-				return uint64(at*8/element*lane/8 + at%(element/8))
-			})
-			if lane > 32 {
-				continue
 			}
-			t.gather[[2]int{lane, element}] = table(fmt.Sprintf("gather%dTo%d", lane, element), 8, 64*lane/element, func(i int) uint64 {
-				at := i%16 - i/64*half
-				if at < 0 || at >= half {
-					return 0x80
-				}
-				return uint64(at*8/element*lane/8 + at%(element/8))
-			})
+			t.narrow[[2]int{lane, element}] = table(fmt.Sprintf("narrow%dTo%d", lane, element), 8, 32, together(16))
+			if lane <= 32 {
+				t.gather[[2]int{lane, element}] = table(fmt.Sprintf("gather%dTo%d", lane, element), 8, 64*lane/element, together(64))
+			}
 		}
 	}
 	for _, size := range []int{32, 64} {
