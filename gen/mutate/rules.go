@@ -155,6 +155,10 @@ var equivalents = map[string][]equivalent{
 			function: `\w+AVX2`, change: `JB streamDone\d+ -> .*`,
 			why: "the other loop does what the one whose stores bypass the cache does not",
 		},
+		{
+			function: `extractEachMaskedSigned(8|16)AVX2`, change: `VPMOVSX[BW]D \(AX\)\S* .* -> .*`,
+			why: "that is what dst holds, of which only the low bits are stored again",
+		},
 	},
 	"avx512": {
 		{
