@@ -183,7 +183,8 @@ type param struct{ name, typ string }
 // params is the assembly function's signature: the slices, how many lanes they
 // have (bytes, where lanes may have any width), the arguments, and on amd64 what
 // decides how to store: the size of a word, to which dst is aligned at least, and
-// whether stores bypass the cache.
+// whether stores bypass the cache, or for Unpack to narrower elements, whether words
+// come from past it.
 func (k kernel) params(t target) []param {
 	var list []param
 	add := func(typ string, names ...string) {
