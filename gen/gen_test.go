@@ -71,7 +71,7 @@ func TestRequirements(t *testing.T) {
 func TestToyKernel(t *testing.T) {
 	defer func(saved []kernel) { kernels = saved }(kernels)
 	kernels = append(slices.Clone(kernels), kernel{
-		name: "clear", lanes: anyLanes, operands: words("base"), arguments: []argument{{"mask", "T"}},
+		name: "clearBits", lanes: anyLanes, operands: words("base"), arguments: []argument{{"mask", "T"}},
 		formula: func(target) *node { return andNot(word("base"), uniform("mask")) }, equals: bfiValue,
 	})
 	dir := t.TempDir()
@@ -109,11 +109,11 @@ func TestToyKernel(t *testing.T) {
 	}
 	targets := [][]string{{"GOARCH=amd64"}, {"GOARCH=arm64"}, {"GOARCH=riscv64"}}
 	for _, target := range targets {
-		if out := build(target...); !strings.Contains(out, "undefined: clearGeneric") {
-			t.Errorf("%s, without a portable loop: %q, want clearGeneric to be undefined", target, out)
+		if out := build(target...); !strings.Contains(out, "undefined: clearBitsGeneric") {
+			t.Errorf("%s, without a portable loop: %q, want clearBitsGeneric to be undefined", target, out)
 		}
 	}
-	write("toy.go", []byte("package bfi\n\nfunc clearGeneric[T Word](dst, base []T, mask T) {\n"+
+	write("toy.go", []byte("package bfi\n\nfunc clearBitsGeneric[T Word](dst, base []T, mask T) {\n"+
 		"\tfor i := range dst {\n\t\tdst[i] = base[i] &^ mask\n\t}\n}\n"))
 	for _, target := range targets {
 		if out := build(target...); out != "" {
