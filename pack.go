@@ -188,6 +188,7 @@ func survey(fields []Field, at uintptr, n int, size uintptr) (forms form, taken,
 		taken |= f.mask
 		if f.form.constant() {
 			forms |= f.form & unevenForm
+			// Unless it is uneven, that is value, which would take longer.
 			value |= bits.RotateLeft64(f.n, f.form.shift()) & f.mask
 			continue
 		}
@@ -387,8 +388,8 @@ func plan(array, fields []Field) (plain []Field, keep, value uint64) {
 }
 
 // noescape is p, unseen by escape analysis, which takes whatever is stored in a
-// slice to be on the heap. Parts lie on the stack, in a frame below those of what
-// they point at.
+// slice to be on the heap. Plain fields lie on the stack, in a frame below those of
+// what they point at.
 func noescape(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))

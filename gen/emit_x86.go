@@ -589,6 +589,14 @@ func (g *amd64) broadcast(r reg.GP, lane int, dst reg.VecVirtual) {
 	g.asm("VPBROADCAST"+suffixes[lane], source, dst)
 }
 
+// logic is what an instruction of logic, on lanes of any width, is called.
+func (g *amd64) logic(mnemonic string) string {
+	if g.wide() {
+		return mnemonic + "Q"
+	}
+	return mnemonic
+}
+
 // constant puts v in every lane.
 func (g *amd64) constant(v uint64, dst reg.VecVirtual) {
 	switch {
@@ -1163,9 +1171,9 @@ func (g *amd64) startTile(each func(func(access, reg.VecVirtual)), least int) {
 	start := g.label("start")
 	value := g.vector()
 	g.broadcast(g.argument("value"), g.target.lane, value)
-	move, and, or := "VMOVDQA", "VPAND", "VPOR"
+	move, and, or := "VMOVDQA", g.logic("VPAND"), g.logic("VPOR")
 	if g.wide() {
-		move, and, or = "VMOVDQA64", "VPANDQ", "VPORQ"
+		move = "VMOVDQA64"
 	}
 	each(func(_ access, r reg.VecVirtual) { g.asm(move, value, r) })
 	g.TESTQ(g.pointers["base"], g.pointers["base"])
@@ -1359,7 +1367,7 @@ func (g *amd64) gathered(field, index, rest reg.Register, not string) {
 		g.VPADDB(g.gather[[2]int{g.target.lane, g.target.element}].Offset(64*j), first, r)
 		patterns = append(patterns, r)
 	}
-	or := map[bool]string{false: "VPOR", true: "VPORQ"}[g.wide()]
+	or := g.logic("VPOR")
 	g.packed("gathers", index, rest, func(sources []access) reg.VecVirtual {
 		var result reg.VecVirtual
 		for j, a := range sources {

@@ -201,7 +201,7 @@ func (th theorem) differ(c int) string {
 		assert("(= %s #b1)", smt(th.given))
 	}
 	if th.symbol(Before) != "" {
-		// Parts have no bits in common.
+		// Fields have no bits in common.
 		assert("(= (bvand %s %s) %s)", th.symbol(Before), sized("mask.lane", th.Lane, th.Bits), literal(th.Bits, 0))
 	}
 	if th.Instruction == KeepBase {
