@@ -33,6 +33,9 @@ const (
 
 var levelNames = [...]string{"generic", "neon", "avx2", "avx512"}
 
+// levelList is levelNames as messages have them, the best first.
+const levelList = "avx512, avx2, neon, generic"
+
 func (l level) String() string { return levelNames[l] }
 
 // current is the level that this process runs. It is fixed at init; only tests
@@ -53,15 +56,20 @@ const pieceBytes = 64 << 10
 //
 // It is the best of those that the processor and the operating system support,
 // unless the environment variable BFI_KERNEL caps the choice or build tags left
-// the assembly out. It never changes while the process runs.
+// the assembly out. It never changes while the process runs. A BFI_KERNEL that
+// names no kernel is reported on standard error and ignored.
 func Kernel() string { return current.String() }
 
 // choose picks the best level of this machine that is not above the one named
-// limit. The empty name is no limit.
+// limit. An empty limit is none. An unknown one is reported and is none either: a
+// library does not end the program that links it.
 func choose(limit string) level {
-	most := levelAVX512
-	if limit != "" {
-		most = parseLevel(limit)
+	most, known := parseLevel(limit)
+	if !known {
+		most = levelAVX512
+		if limit != "" {
+			os.Stderr.WriteString("bfi: BFI_KERNEL=" + strconv.Quote(limit) + " is none of " + levelList + "; ignored\n")
+		}
 	}
 	best := levelGeneric
 	for _, l := range supported() {
@@ -72,18 +80,24 @@ func choose(limit string) level {
 	return best
 }
 
-func parseLevel(name string) level {
+func parseLevel(name string) (l level, known bool) {
 	for l, n := range levelNames {
 		if n == name {
-			return level(l)
+			return level(l), true
 		}
 	}
-	panic("bfi: BFI_KERNEL = " + strconv.Quote(name) + ", want avx512, avx2, neon or generic")
+	return 0, false
 }
 
 func init() {
 	tune.StreamBytes = &streamBytes
-	tune.Use = func(kernel string) { current = parseLevel(kernel) }
+	tune.Use = func(kernel string) {
+		l, known := parseLevel(kernel)
+		if !known {
+			panic("bfi: kernel " + strconv.Quote(kernel) + " is none of " + levelList)
+		}
+		current = l
+	}
 	for _, l := range supported() {
 		tune.Kernels = append(tune.Kernels, l.String())
 	}

@@ -75,11 +75,33 @@ func TestKernel(t *testing.T) {
 	}
 }
 
+// TestUnknownKernel checks that a BFI_KERNEL that names no kernel costs the program
+// one line on standard error and nothing else.
 func TestUnknownKernel(t *testing.T) {
-	out, err := rerun(t, "BFI_KERNEL=sse9", "BFI_TEST_PRINT_KERNEL=1").CombinedOutput()
-	want := `bfi: BFI_KERNEL = "sse9", want avx512, avx2, neon or generic`
-	if err == nil || !strings.Contains(string(out), want) {
-		t.Errorf("with BFI_KERNEL=sse9: %v, output:\n%s\nwant failure and:\n%s", err, out, want)
+	unset, err := rerun(t, "BFI_KERNEL=", "BFI_TEST_PRINT_KERNEL=1").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := slices.Clone(levelNames[:])
+	slices.Reverse(best)
+	for _, name := range []string{"sse9", "AVX2", "avx2 ", "two\nlines", "0", "\xff"} {
+		cmd := rerun(t, "BFI_KERNEL="+name, "BFI_TEST_PRINT_KERNEL=1")
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil || string(out) != string(unset) {
+			t.Errorf("with BFI_KERNEL=%q: %v, output %q, want %q as without", name, err, out, unset)
+		}
+		want := fmt.Sprintf("bfi: BFI_KERNEL=%q is none of %s; ignored\n", name, strings.Join(best, ", "))
+		if stderr.String() != want {
+			t.Errorf("with BFI_KERNEL=%q: standard error %q, want %q", name, stderr.String(), want)
+		}
+	}
+	for _, name := range append(best, "") {
+		cmd := rerun(t, "BFI_KERNEL="+name, "BFI_TEST_PRINT_KERNEL=1")
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "BFI_KERNEL") {
+			t.Errorf("with BFI_KERNEL=%q: %v, output %q, want no word of BFI_KERNEL", name, err, out)
+		}
 	}
 }
 
