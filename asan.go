@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Assembly is not instrumented: the address sanitizer learns here what a kernel
-// reads and writes.
+// The compiler does not instrument assembly. These functions tell the address sanitizer
+// what a kernel reads and writes.
 
 const instrumented = true
 

@@ -1,91 +1,128 @@
-// Package bfi inserts and extracts bit fields, many lanes at a time, with the
-// exact meaning of the GPU instructions: NVIDIA's PTX bfi and bfe, and AMD's
-// v_bfi_b32.
+// Package bfi inserts and extracts bit fields in slices of integers, many at a
+// time. [Pack] makes pixels, ids or blocks out of columns, [Unpack] takes them
+// apart, and [Insert] and [Extract] set and get one field of every word. They
+// use AVX-512, AVX2 or NEON where the processor has it.
 //
-// A bit field is given as PTX gives it, by the position pos of its lowest bit
-// and its width in bits (PTX calls it len). Of both only the low 8 bits count.
-// The field is cut off at the word's most significant bit, never wrapped; width
-// 0, or a pos past the most significant bit, is an empty field, but that past the
-// bits of a signed word all is sign. Words of 8 and 16 bits follow the rule that
-// PTX gives for 32 and 64.
+// # Fields
 //
-// There are four groups of functions:
+// A field is width bits of a word, from bit pos up. Bit 0 is the lowest. An
+// insert keeps the bits of base outside the field. An extract moves the field
+// down to bit 0. Here pos is 6 and width is 5, in words of 16 bits:
+//
+//	bit      15 14 13 12 11 10  9  8  7  6  5  4  3  2  1  0
+//	base      b  b  b  b  b  b  b  b  b  b  b  b  b  b  b  b
+//	src       .  .  .  .  .  .  .  .  .  .  .  s  s  s  s  s
+//	Insert    b  b  b  b  b  s  s  s  s  s  b  b  b  b  b  b
+//
+//	src       .  .  .  .  .  s  s  s  s  s  .  .  .  .  .  .
+//	Extract   0  0  0  0  0  0  0  0  0  0  0  s  s  s  s  s
+//
+// The limits are the same everywhere:
+//
+//   - Only the low 8 bits of pos and of width count.
+//   - If the field runs past the word, it is cut off there. It never wraps.
+//   - If width is 0, the field is empty. Inserting it gives base, and extracting
+//     it gives 0.
+//   - If pos is past the word, inserting gives base. Extracting gives 0 from
+//     unsigned words, and the word's sign in every bit from signed ones.
+//   - An extract from signed words extends the field's sign, its top bit. If the
+//     field runs past the word, the word's top bit is its sign.
+//
+// # Functions
+//
+// A lane is one index i: dst[i] and the elements that it is made from.
 //
 //   - [Insert], [InsertEach], [Fill], [Select], [Extract] and [ExtractEach] work
-//     lane by lane on slices of one length.
-//   - [InsertMasked] and its like do the same in active lanes only, as a GPU
-//     does it under an active mask, and a column store under a validity bitmap.
-//   - [Pack] makes words out of columns of any integer types, [Unpack] takes
-//     them apart.
+//     on slices of one length, lane by lane.
+//   - [InsertMasked] and the other Masked functions do the same in active lanes,
+//     and leave the other lanes of dst alone.
+//   - [Pack] makes words out of columns of any integer types, and [Unpack] makes
+//     columns out of words.
 //   - [InsertWarp], [SelectWarp] and [ExtractWarp] execute one instruction for a
 //     warp of 32 lanes.
+//   - [Bfi] and [Bfe] work on one word.
 //
-// [Bfi] and [Bfe] are the instructions for one lane. Among the examples are those
-// for authors of emulators: immediate and packed operands, AMD's bfe, wavefronts
-// and grids, and how to lay out registers.
+// # The slice contract
 //
-// The contract is the same for all slice functions. Slices have dst's length.
-// dst may be any source of its own element size exactly, or not overlap it at
-// all; sources may overlap each other. A call that is given anything else panics
-// before it writes. Nothing is allocated, any alignment will do, and concurrent
-// calls on disjoint destinations are safe.
+// Every function over slices keeps this contract. dst stands for what a function
+// writes. Unpack writes its columns, whose contract is spelled out below.
 //
-// The functions run the best assembly that the processor has, see [Kernel]. The
-// environment variable BFI_KERNEL caps the choice, at avx512, avx2, neon or
+//   - Lengths. Every slice has dst's length. An active mask has one bit a lane,
+//     rounded up to whole elements.
+//   - Overlap. dst and a source with elements of the same size must overlap
+//     exactly or not at all. dst must not overlap a source with elements of
+//     another size, nor an active mask. Sources may overlap each other in any way.
+//   - Unpack. Every column has src's length. A column and src overlap by the same
+//     rule as dst and a source. Columns must not overlap each other.
+//   - Panics. A call that breaks a rule above panics before it writes anything.
+//   - Memory. Nothing outside dst is written, and nothing outside the operands is
+//     read. Nothing is allocated. Any alignment and any length will do, and a nil
+//     slice is a slice of length 0.
+//   - Concurrency. Concurrent calls are safe if no dst overlaps another call's
+//     operands. Inactive lanes may be rewritten with their old value, so calls
+//     under disjoint masks need separate dst too.
+//
+// # Instructions
+//
+// The functions compute exactly what instructions of GPUs do:
+//
+//	Bfi, Insert, InsertEach, Fill    PTX bfi.b32, bfi.b64
+//	Bfe, Extract, ExtractEach        PTX bfe.u32, bfe.u64; bfe.s32, bfe.s64 if T is signed
+//	Select                           AMD v_bfi_b32
+//	Pack, Unpack                     one bfi, or one bfe, for each field
+//
+// Words of other sizes follow the same rule. The sources are the sections bfi
+// and bfe of NVIDIA's PTX ISA, and V_BFI_B32 of AMD's RDNA and GCN ISAs. The
+// examples show authors of emulators how to do immediate and packed operands,
+// AMD's bfe, wavefronts and grids, and how to lay out registers.
+//
+// # Kernels
+//
+// The library picks the best kernels when the process starts; see [Kernel]. The
+// environment variable BFI_KERNEL caps the choice at avx512, avx2, neon or
 // generic. It is the only switch: GODEBUG=cpu.* has no effect here.
 package bfi
 
 //go:generate go -C gen run .
 
-// Word is an integer of any width, or a type made from one.
+// Word is any integer type, or a type whose underlying type is one.
 type Word interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
 
-// Bfi inserts the low bits of a into b: bits pos to pos+width-1 of the result
-// are the low width bits of a, the others those of b, where pos = c & 0xff and
-// width = d & 0xff.
+// Bfi returns b with a field replaced by the low bits of a. The field has
+// d&0xff bits, from bit c&0xff up.
 //
-// It is PTX bfi.b32 f, a, b, c, d for 32-bit words, bfi.b64 for 64-bit words, and
-// the same rule for shorter ones. Bits past the most significant one are cut off;
-// width 0, or pos past it, gives b. Of two untyped constants the type is int: say
-// Bfi[uint32].
-//
-// Source: PTX ISA, bfi.
+// It is PTX bfi.b32 or bfi.b64, with the operands in PTX's order. If a and b are
+// both untyped constants, T is int; write Bfi[uint32](a, b, c, d).
 func Bfi[T Word](a, b T, c, d uint32) T {
 	mask := fieldMask[T](c, d)
 	return b ^ (b^a<<(c&0xff))&mask
 }
 
-// Bfe extracts a field of a: the low bits of the result are bits pos to
-// pos+width-1 of a, and those above are 0 for unsigned T, the field's highest bit
-// for signed T, where pos = b & 0xff and width = c & 0xff.
+// Bfe returns a field of a, moved down to bit 0. The field has c&0xff bits, from
+// bit b&0xff up. The bits above it are 0 if T is unsigned, and copies of the
+// field's sign if T is signed.
 //
-// It is PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 d, a, b, c, by T, and the same
-// rule for shorter words. Where the field runs past the word's most significant
-// bit its highest bit is that one; width 0 gives 0.
-//
-// Source: PTX ISA, bfe.
+// It is PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64, with the operands in PTX's
+// order.
 func Bfe[T Word](a T, b, c uint32) T {
 	pos, width := b&0xff, c&0xff
 	if width == 0 {
 		return 0
 	}
-	// Shift out what lies above the field, then what lies below it, which
-	// extends it by T's sign. A field past the last bit is all sign.
+	// The left shift drops the bits above the field. The right shift drops the bits
+	// below it and extends the sign, if T has one. A shift by the word's size or
+	// more leaves only signs or zeros.
 	above := bitsOf[T]() - min(pos+width, bitsOf[T]())
 	return a << above >> (above + pos)
 }
 
-// Insert inserts the same field into all lanes: dst[i] is base[i] with the low
-// width bits of src[i] at pos.
+// Insert sets each dst[i] to base[i] with the field at pos replaced by the low
+// width bits of src[i].
 //
-// It is PTX bfi.b32 dst, src, base, pos, width for 32-bit words, bfi.b64 for
-// 64-bit words, and the same rule for shorter ones. src and base have dst's
-// length. dst may be src or base exactly, or not overlap it. Insert panics before
-// it writes anything if lengths differ or dst overlaps a source inexactly.
-//
-// Source: PTX ISA, bfi.
+// It is PTX bfi.b32 or bfi.b64 dst, src, base, pos, width. The slice contract in
+// the package doc says which lengths and overlaps panic.
 func Insert[T Word](dst, src, base []T, pos, width uint32) {
 	if !(fits(dst, src) && fits(dst, base)) {
 		panic(misfit("Insert", operandOf("dst", dst), operandOf("src", src), operandOf("base", base)))
@@ -93,16 +130,11 @@ func Insert[T Word](dst, src, base []T, pos, width uint32) {
 	insert(pointer(dst), pointer(src), pointer(base), len(dst), pos&0xff, fieldMask[T](pos, width), false)
 }
 
-// InsertEach inserts a field of its own into each lane: dst[i] is base[i] with
-// the low width[i] bits of src[i] at pos[i].
+// InsertEach is [Insert] with a field of its own in each lane: it sets each dst[i]
+// to base[i] with the field at pos[i] replaced by the low width[i] bits of src[i].
 //
-// It is PTX bfi.b32 dst, src, base, pos, width for 32-bit words, bfi.b64 for
-// 64-bit words, with every operand a register of each lane, and the same rule for
-// shorter words. All slices have dst's length. dst may be any of the others of
-// its own element size exactly, or not overlap it. InsertEach panics before it
-// writes anything if lengths differ or dst overlaps a source otherwise.
-//
-// Source: PTX ISA, bfi.
+// It is PTX bfi.b32 or bfi.b64 dst, src, base, pos, width, with every operand in
+// a register. It keeps the slice contract.
 func InsertEach[T Word](dst, src, base []T, pos, width []uint32) {
 	if !(fits(dst, src) && fits(dst, base) && fits(dst, pos) && fits(dst, width)) {
 		panic(misfit("InsertEach", operandOf("dst", dst), operandOf("src", src), operandOf("base", base),
@@ -111,15 +143,11 @@ func InsertEach[T Word](dst, src, base []T, pos, width []uint32) {
 	insertEach[T](pointer(dst), pointer(src), pointer(base), pointer(pos), pointer(width), len(dst), false)
 }
 
-// Fill inserts one value into all lanes: dst[i] is base[i] with the low width
-// bits of value at pos.
+// Fill sets each dst[i] to base[i] with the field at pos replaced by the low width
+// bits of value.
 //
-// It is PTX bfi.b32 dst, value, base, pos, width for 32-bit words, bfi.b64 for
-// 64-bit words, and the same rule for shorter ones. base has dst's length. dst
-// may be base exactly, or not overlap it. Fill panics before it writes anything
-// if lengths differ or dst overlaps base inexactly.
-//
-// Source: PTX ISA, bfi.
+// It is PTX bfi.b32 or bfi.b64 dst, value, base, pos, width. It keeps the slice
+// contract.
 func Fill[T Word](dst []T, value T, base []T, pos, width uint32) {
 	if !fits(dst, base) {
 		panic(misfit("Fill", operandOf("dst", dst), operandOf("base", base)))
@@ -127,15 +155,10 @@ func Fill[T Word](dst []T, value T, base []T, pos, width uint32) {
 	fill(pointer(dst), pointer(base), len(dst), Bfi(value, 0, pos, width), fieldMask[T](pos, width), false)
 }
 
-// Select takes each bit from src where mask has a one, from base where it has
-// a zero: dst[i] = mask[i]&src[i] | ^mask[i]&base[i].
+// Select takes each bit from src where mask has a one, and from base where mask
+// has a zero: dst[i] = mask[i]&src[i] | ^mask[i]&base[i].
 //
-// It is AMD v_bfi_b32 dst, mask, src, base for 32-bit words, and the same on
-// words of other widths. All slices have dst's length. dst may be any of the
-// others exactly, or not overlap it. Select panics before it writes anything if
-// lengths differ or dst overlaps a source inexactly.
-//
-// Source: AMD RDNA and GCN ISA, V_BFI_B32.
+// It is AMD v_bfi_b32 dst, mask, src, base. It keeps the slice contract.
 func Select[T Word](dst, mask, src, base []T) {
 	if !(fits(dst, mask) && fits(dst, src) && fits(dst, base)) {
 		panic(misfit("Select", operandOf("dst", dst), operandOf("mask", mask), operandOf("src", src), operandOf("base", base)))
@@ -143,20 +166,13 @@ func Select[T Word](dst, mask, src, base []T) {
 	selectBits[T](pointer(dst), pointer(mask), pointer(src), pointer(base), len(dst), false)
 }
 
-// Extract takes the same field out of all lanes: dst[i] is the width bits of
-// src[i] from pos on, zero-extended for unsigned words, sign-extended for
-// signed ones.
+// Extract sets each dst[i] to the field of src[i] that has width bits from bit pos
+// up. The result is zero-extended if T is unsigned, and sign-extended if T is
+// signed.
 //
-// It is PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 dst, src, pos, width, by T, and
-// the same rule for shorter words. The sign is the field's highest bit, or the
-// word's where the field runs past it; width 0 gives 0. src has dst's length. dst
-// may be src exactly, or not overlap it. Extract panics before it writes anything
-// if lengths differ or dst overlaps src inexactly.
-//
-// AMD v_bfe_u32 and v_bfe_i32, of which only the low 5 bits of pos and width
-// count, are Extract with pos&31 and width&31.
-//
-// Source: PTX ISA, bfe.
+// It is PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 dst, src, pos, width. AMD's
+// v_bfe_u32 and v_bfe_i32 are Extract with pos&31 and width&31, because only the
+// low 5 bits of their operands count. Extract keeps the slice contract.
 func Extract[T Word](dst, src []T, pos, width uint32) {
 	if !fits(dst, src) {
 		panic(misfit("Extract", operandOf("dst", dst), operandOf("src", src)))
@@ -165,18 +181,11 @@ func Extract[T Word](dst, src []T, pos, width uint32) {
 	extract(pointer(dst), pointer(src), len(dst), pos, mask, sign, false)
 }
 
-// ExtractEach takes a field of its own out of each lane: dst[i] is the width[i]
-// bits of src[i] from pos[i] on, zero-extended for unsigned words,
-// sign-extended for signed ones.
+// ExtractEach is [Extract] with a field of its own in each lane: it sets each
+// dst[i] to the field of src[i] that has width[i] bits from bit pos[i] up.
 //
-// It is PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 dst, src, pos, width, by T,
-// with every operand a register of each lane, and the same rule for shorter
-// words. The sign is the field's highest bit, or the word's where the field runs
-// past it; width 0 gives 0. All slices have dst's length. dst may be any of the
-// others of its own element size exactly, or not overlap it. ExtractEach panics
-// before it writes anything if lengths differ or dst overlaps a source otherwise.
-//
-// Source: PTX ISA, bfe.
+// It is PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 dst, src, pos, width, with every
+// operand in a register. It keeps the slice contract.
 func ExtractEach[T Word](dst, src []T, pos, width []uint32) {
 	if !(fits(dst, src) && fits(dst, pos) && fits(dst, width)) {
 		panic(misfit("ExtractEach", operandOf("dst", dst), operandOf("src", src), operandOf("pos", pos), operandOf("width", width)))

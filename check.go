@@ -5,17 +5,20 @@ import (
 	"unsafe"
 )
 
-// What a call is given is checked in two steps: fits and maskFits are inlined and
-// only answer; where one says no, misfit finds out what to say. A check before a
-// kernel must end in a panic, or Go keeps all operands across it.
+// The operands of a call are checked in two steps. fits and maskFits are small
+// enough to be inlined, and only report yes or no. If the answer is no, misfit
+// looks for the reason and words it.
+//
+// The slow path must end in a panic. If it returned, the compiler would keep every
+// operand alive across it.
 
-// apart reports whether m bytes have none in common with n bytes that lie
-// distance before them. The distance wraps where they lie behind, so that no sum
-// is needed that could.
+// apart reports whether two ranges of memory have no byte in common. The first is m
+// bytes long. The second is n bytes long and starts distance bytes before the first.
+// The distance wraps if it starts behind. Comparing distances avoids sums of
+// addresses, which could overflow.
 func apart(distance, m, n uintptr) bool { return distance >= n && -distance >= m }
 
-// fits reports whether s has dst's length and is either dst exactly or apart
-// from it.
+// fits reports whether s has dst's length, and overlaps dst exactly or not at all.
 func fits[T, U Word](dst []T, s []U) bool {
 	distance := uintptr(unsafe.Pointer(unsafe.SliceData(dst))) - uintptr(unsafe.Pointer(unsafe.SliceData(s)))
 	return len(s) == len(dst) &&
@@ -23,16 +26,16 @@ func fits[T, U Word](dst []T, s []U) bool {
 			distance == 0 && unsafe.Sizeof(T(0)) == unsafe.Sizeof(U(0)))
 }
 
-// maskFits reports whether active has a bit for each lane of dst, is no longer
-// than it must be, and is apart from dst.
+// maskFits reports whether active has the length of a mask for dst, and does not
+// overlap dst.
 func maskFits[T Word, M Mask](dst []T, active []M) bool {
 	distance := uintptr(unsafe.Pointer(unsafe.SliceData(dst))) - uintptr(unsafe.Pointer(unsafe.SliceData(active)))
 	return len(active) == maskLen[M](len(dst)) &&
 		apart(distance, uintptr(len(dst))*unsafe.Sizeof(T(0)), uintptr(len(active))*unsafe.Sizeof(M(0)))
 }
 
-// maskLen is how many elements a mask of n lanes has. The sum may be more than an
-// int of 32 bits holds.
+// maskLen returns the number of elements of a mask for n lanes. It adds in uint,
+// because the sum may overflow an int of 32 bits.
 func maskLen[M Mask](n int) int {
 	return int((uint(n) + uint(maskBits[M]()) - 1) / uint(maskBits[M]()))
 }
@@ -41,7 +44,7 @@ func pointer[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceDa
 
 func address[T any](s []T) uintptr { return uintptr(pointer(s)) }
 
-// An operand is a slice as misfit sees it.
+// An operand describes a slice, whatever its type, for misfit.
 type operand struct {
 	name string
 	at   uintptr
@@ -57,8 +60,8 @@ func (s operand) bytes() uintptr { return uintptr(s.n) * s.size }
 
 func (s operand) apart(t operand) bool { return apart(s.at-t.at, s.bytes(), t.bytes()) }
 
-// misfit is what to panic with where a source does not fit dst: it is about the
-// first that does not.
+// misfit returns the message about the first source that does not fit dst, or ""
+// if all fit.
 func misfit(fn string, dst operand, sources ...operand) string {
 	for _, s := range sources {
 		if s.n != dst.n {
@@ -71,7 +74,8 @@ func misfit(fn string, dst operand, sources ...operand) string {
 	return ""
 }
 
-// maskMisfit is misfit for a function with a mask.
+// maskMisfit returns the message about the first source that does not fit dst. If all
+// fit, it returns the message about the mask.
 func maskMisfit[M Mask](fn string, active []M, dst operand, sources ...operand) string {
 	if text := misfit(fn, dst, sources...); text != "" {
 		return text

@@ -14,8 +14,8 @@ func supported() []level {
 		return levels
 	}
 	levels = append(levels, levelAVX2)
-	// The kernel of darwin enables AVX-512 only once a thread has used it, which
-	// cpuid cannot tell from no support.
+	// darwin enables AVX-512 for a thread when the thread first uses it. Until then
+	// cpuid sees a system without support.
 	if runtime.GOOS != "darwin" &&
 		cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL) {
 		levels = append(levels, levelAVX512)
@@ -23,12 +23,12 @@ func supported() []level {
 	return levels
 }
 
-// shareOfCache is what one core can count on of a last-level cache, whatever the
-// whole socket's size: a call that moves more gains by bypassing it.
+// shareOfCache is how much of a socket's last-level cache one core can count on, as
+// measured. A call that moves more gains by streaming, however large the cache is.
 const shareOfCache = 80 << 20
 
 func init() {
-	streamBytes = 32 << 20 // where the processor does not tell, as many virtual machines do not
+	streamBytes = 32 << 20 // many virtual machines do not report the size of the cache
 	if l3 := cpuid.CPU.Cache.L3; l3 > 0 {
 		streamBytes = min(uintptr(l3), shareOfCache)
 	}

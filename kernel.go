@@ -8,20 +8,22 @@ import (
 	"github.com/gobfi/bfi/internal/tune"
 )
 
-// The words of the internals:
+// Terms of the internals:
 //
-//	lane     one position of a slice, a warp or a vector, and what is done there
-//	word     what dst has in a lane: T
+//	word     an element of what is inserted into or extracted from; its type is T
+//	lane     one index i of a call: dst[i] and the elements that it is made from
 //	field    bits of a word, given by pos and width
-//	column   a slice with one field's values, an element a lane
-//	kernel   the loop that does one function's work at one level: assembly or Go
-//	level    a set of kernels, one for each function: generic, neon, avx2, avx512
-//	piece    what one run of a kernel does of a long slice, while no one can stop it
+//	column   a slice with the values of one field, an element for each word
+//	plain    of fields: each fits its elements and the word, and no two overlap
+//	uneven   of fields: not plain; Pack and Unpack first make plain fields of them
+//	kernel   the loop that does one function's work at one level, in assembly or Go
+//	level    a set of kernels, one for each function: generic, neon, avx2 or avx512
+//	piece    the part of a long call that one kernel run processes, without preemption
 //	stream   to store past the cache
-//	target   in gen: a level and the widths of a kernel's lanes
+//	target   in gen: a level and the width of a kernel's lanes
 
-// A level is a set of kernels. Those above levelGeneric are assembly for one
-// architecture, each better than the one before it.
+// A level is a set of kernels. All but levelGeneric are assembly. On one
+// architecture a higher level is a faster one.
 type level int
 
 const (
@@ -38,26 +40,26 @@ const levelList = "avx512, avx2, neon, generic"
 
 func (l level) String() string { return levelNames[l] }
 
-// current is the level that this process runs. It is fixed at init; only tests
-// and benchmarks change it.
+// current is the level that this process runs. Only tests and benchmarks change it
+// after init.
 var current = choose(os.Getenv("BFI_KERNEL"))
 
-// streamBytes is how much a call must move for its stores to bypass the cache.
-// Few levels can.
+// streamBytes is the number of bytes that a call must read and write before it
+// streams. Unless init lowers it, no call does.
 var streamBytes uintptr = math.MaxInt
 
-// pieceBytes bounds how much of dst one run of a kernel writes. The runtime
-// cannot preempt assembly, so a garbage collection that wants to stop the world
-// waits for at most one piece.
+// pieceBytes bounds what one kernel run writes. The runtime cannot preempt assembly,
+// so a garbage collection waits for at most one piece before it stops the world.
 const pieceBytes = 64 << 10
 
-// Kernel names the kernels that this process runs: "avx512", "avx2", "neon" or
-// "generic".
+// Kernel returns the name of the kernels that this process runs: "avx512", "avx2",
+// "neon" or "generic".
 //
-// It is the best of those that the processor and the operating system support,
-// unless the environment variable BFI_KERNEL caps the choice or build tags left
-// the assembly out. It never changes while the process runs. A BFI_KERNEL that
-// names no kernel is reported on standard error and ignored.
+// They are the best that the processor and the operating system support. The
+// environment variable BFI_KERNEL caps the choice. If it names no kernel, a line on
+// standard error says so, and it is ignored. With the build tags purego, noasm or
+// appengine, or another compiler than gc, the name is "generic". It never changes
+// while the process runs.
 func Kernel() string { return current.String() }
 
 // choose picks the best level of this machine that is not above the one named

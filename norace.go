@@ -4,7 +4,7 @@ package bfi
 
 import "unsafe"
 
-// instrumented says whether a sanitizer wants to know what kernels read and write.
+// instrumented reports whether a sanitizer must be told what kernels read and write.
 const instrumented = false
 
 func reads(unsafe.Pointer, int, uintptr)  {}
