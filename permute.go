@@ -1,0 +1,109 @@
+package bfi
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// A move says where bytes of each group of dst come from. Groups are the bytes
+// that one word of dst has, or one element of a column with what lies between it
+// and the next.
+type move struct {
+	data   unsafe.Pointer // the bytes of the first group
+	stride int            // bytes from one group to the next, 1 to 16
+	from   [groupBytes]int8
+	// from has an entry for each byte of a group of dst: the byte at data, 0 to 15,
+	// that goes there, or -1 if it does not come from this move.
+}
+
+// groupBytes is the most bytes that a group has, in dst and in a move.
+const groupBytes = 16
+
+// permute writes n groups of d bytes, 1 to 16, to dst. For byte j of group i:
+//
+//	if a move k has from[j] >= 0   it is byte i*stride+from[j] of the move's data
+//	else if bit j of gaps is 0     it is byte j of value
+//	else                           it is not written
+//
+// The low 8 bytes of value are the bytes of low, the least significant first, and
+// the others those of high. No byte of a group may come from two moves.
+//
+// A move's data may be dst if its stride is d; else it must not overlap dst.
+// permute reads no byte that it does not move, except those between two that one
+// move takes.
+func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
+	permuteGeneric(dst, d, n, low, high, gaps, moves)
+}
+
+// An origin is where one byte of each group comes from.
+type origin struct {
+	data   unsafe.Pointer
+	stride int
+	shift  uint // of the byte in its half of a group
+}
+
+// permuteGeneric is the portable permute, and the reference.
+func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
+	var origins [groupBytes]origin
+	count, lows := 0, 0
+	for j := range d {
+		if j == 8 {
+			lows = count
+		}
+		for k := range moves {
+			if moves[k].from[j] < 0 {
+				continue
+			}
+			shift := uint(j % 8 * 8)
+			origins[count] = origin{unsafe.Add(moves[k].data, moves[k].from[j]), moves[k].stride, shift}
+			count++
+			gaps &^= 1 << j
+			if j < 8 {
+				low &^= 0xff << shift
+			} else {
+				high &^= 0xff << shift
+			}
+		}
+	}
+	if d <= 8 {
+		lows = count
+	}
+	gaps &= 1<<d - 1
+	for i := range n {
+		x, y := low, high
+		for k := range origins[:lows] {
+			o := &origins[k]
+			x |= uint64(*(*uint8)(unsafe.Add(o.data, i*o.stride))) << o.shift
+		}
+		for k := range origins[lows:count] {
+			o := &origins[lows+k]
+			y |= uint64(*(*uint8)(unsafe.Add(o.data, i*o.stride))) << o.shift
+		}
+		group := unsafe.Slice((*byte)(unsafe.Add(dst, i*d)), d)
+		switch {
+		case gaps != 0:
+			storeGroup(group, x, y, gaps)
+		case d == 1:
+			group[0] = byte(x)
+		case d == 2:
+			binary.LittleEndian.PutUint16(group, uint16(x))
+		case d == 4:
+			binary.LittleEndian.PutUint32(group, uint32(x))
+		case d == 8:
+			binary.LittleEndian.PutUint64(group, x)
+		default:
+			storeGroup(group, x, y, 0)
+		}
+	}
+}
+
+// storeGroup writes the bytes of a group that are not gaps.
+func storeGroup(group []byte, low, high uint64, gaps uint16) {
+	for j := range group {
+		if gaps>>j&1 == 0 {
+			group[j] = byte(low)
+		}
+		low = low>>8 | high<<56
+		high >>= 8
+	}
+}
