@@ -56,8 +56,11 @@
 //     rule as dst and a source. Columns must not overlap each other.
 //   - Panics. A call that breaks a rule above panics before it writes anything.
 //   - Memory. Nothing outside dst is written, and nothing outside the operands is
-//     read. Nothing is allocated. Any alignment and any length will do, and a nil
-//     slice is a slice of length 0.
+//     read. Nothing is allocated. Any length will do, and a nil slice is a slice
+//     of length 0.
+//   - Alignment. Go aligns every slice that it makes. A slice that package unsafe
+//     made may be misaligned if the processor loads misaligned words. Those of
+//     mips and mips64 fault instead, and ARM before version 6 loads wrong words.
 //   - Concurrency. Concurrent calls are safe if no dst overlaps another call's
 //     operands. Inactive lanes may be rewritten with their old value, so calls
 //     under disjoint masks need separate dst too.
