@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/draw"
 	"image/png"
 	"io"
 	"os"
@@ -33,34 +32,32 @@ func main() {
 	}
 }
 
+// maxPixels bounds the pictures that are read. So many pixels take some 2 GB of
+// memory.
+const maxPixels = 1 << 26
+
 func run(in, out string, stdout io.Writer) error {
 	picture := sample()
 	if in != "" {
-		data, err := os.ReadFile(in)
-		if err != nil {
+		var err error
+		if picture, err = read(in); err != nil {
 			return err
 		}
-		if picture, err = png.Decode(bytes.NewReader(data)); err != nil {
-			return fmt.Errorf("%s: %w", in, err)
-		}
 	}
-	bounds := picture.Bounds()
-	rgba := image.NewNRGBA(bounds)
-	draw.Draw(rgba, bounds, picture, bounds.Min, draw.Src)
-
-	words := make([]uint32, len(rgba.Pix)/4) // 0xAABBGGRR
-	if _, err := binary.Decode(rgba.Pix, binary.LittleEndian, words); err != nil {
+	p, err := takeApart(picture)
+	if err != nil {
 		return err
 	}
-	p := takeApart(words)
 	rgb565, rgb10a2 := p.rgb565(), p.rgb10a2()
 	back := fromRGB565(rgb565, p.alpha)
-	if err := check(words, p, rgb565, rgb10a2, back); err != nil {
+	if err := check(picture, p, rgb565, rgb10a2, back); err != nil {
 		return err
 	}
+	bounds := picture.Bounds()
 	fmt.Fprintf(stdout, "%d x %d pixels, taken apart and packed by the %s kernels and checked one by one\n",
 		bounds.Dx(), bounds.Dy(), bfi.Kernel())
 
+	rgba := image.NewNRGBA(bounds)
 	if _, err := binary.Encode(rgba.Pix, binary.LittleEndian, back); err != nil {
 		return err
 	}
@@ -73,6 +70,27 @@ func run(in, out string, stdout io.Writer) error {
 	}
 	_, err = fmt.Fprintf(stdout, "%s: the picture with RGB565 colors\n", out)
 	return err
+}
+
+// read decodes a PNG, unless its header announces too many pixels: the decoder
+// makes room for all of them before it looks at the first.
+func read(path string) (image.Image, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	config, err := png.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if int64(config.Width)*int64(config.Height) > maxPixels {
+		return nil, fmt.Errorf("%s: %d x %d pixels, want at most %d in all", path, config.Width, config.Height, maxPixels)
+	}
+	picture, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return picture, nil
 }
 
 // sample is a picture in which lost bits show: fading colors, and on them a gray
@@ -95,11 +113,57 @@ func sample() image.Image {
 
 type planes struct{ red, green, blue, alpha []uint8 }
 
-func takeApart(words []uint32) planes {
-	n := len(words)
-	p := planes{make([]uint8, n), make([]uint8, n), make([]uint8, n), make([]uint8, n)}
+// takeApart splits a picture into planes of 8 bits. It reads each type that package
+// png returns as it is: a picture drawn into another type passes through
+// premultiplied alpha, where colors that can be seen through lose bits.
+func takeApart(picture image.Image) (planes, error) {
+	n := picture.Bounds().Dx() * picture.Bounds().Dy()
+	p := planes{make([]uint8, n), make([]uint8, n), make([]uint8, n), bytes.Repeat([]byte{0xff}, n)}
+	var err error
+	switch m := picture.(type) {
+	case *image.Gray:
+		p.red, p.green, p.blue = m.Pix, m.Pix, m.Pix
+	case *image.Gray16:
+		words := make([]uint16, n)
+		_, err = binary.Decode(m.Pix, binary.BigEndian, words)
+		bfi.Unpack(words, bfi.Column(p.red, 8, 8))
+		p.green, p.blue = p.red, p.red
+	case *image.RGBA: // opaque, or it would be NRGBA
+		err = p.unpack8(m.Pix)
+	case *image.NRGBA:
+		err = p.unpack8(m.Pix)
+	case *image.RGBA64: // opaque, or it would be NRGBA64
+		err = p.unpack16(m.Pix)
+	case *image.NRGBA64:
+		err = p.unpack16(m.Pix)
+	case *image.Paletted:
+		var pix []byte
+		for _, index := range m.Pix {
+			c := color.NRGBAModel.Convert(m.Palette[index]).(color.NRGBA) // exact: png's are NRGBA or opaque
+			pix = append(pix, c.R, c.G, c.B, c.A)
+		}
+		err = p.unpack8(pix)
+	default:
+		err = fmt.Errorf("pictures of type %T are not supported", m)
+	}
+	return p, err
+}
+
+// unpack8 fills the planes from bytes red, green, blue, alpha.
+func (p planes) unpack8(pix []byte) error {
+	words := make([]uint32, len(p.red)) // 0xAABBGGRR
+	_, err := binary.Decode(pix, binary.LittleEndian, words)
 	bfi.Unpack(words, bfi.Column(p.red, 0, 8), bfi.Column(p.green, 8, 8), bfi.Column(p.blue, 16, 8), bfi.Column(p.alpha, 24, 8))
-	return p
+	return err
+}
+
+// unpack16 fills the planes from the high bytes of red, green, blue, alpha, each a
+// big-endian word.
+func (p planes) unpack16(pix []byte) error {
+	words := make([]uint64, len(p.red)) // 0xRRrrGGggBBbbAAaa
+	_, err := binary.Decode(pix, binary.BigEndian, words)
+	bfi.Unpack(words, bfi.Column(p.red, 56, 8), bfi.Column(p.green, 40, 8), bfi.Column(p.blue, 24, 8), bfi.Column(p.alpha, 8, 8))
+	return err
 }
 
 func (p planes) rgb565() []uint16 {
@@ -129,19 +193,35 @@ func fromRGB565(rgb565 []uint16, alpha []uint8) []uint32 {
 	return words
 }
 
-// check computes every pixel again, by arithmetic.
-func check(words []uint32, p planes, rgb565 []uint16, rgb10a2, back []uint32) error {
+// check computes every pixel again, by arithmetic on the color that the picture
+// itself gives for it.
+func check(picture image.Image, p planes, rgb565 []uint16, rgb10a2, back []uint32) error {
 	ten := func(c uint32) uint32 { return c*4 + c/64 }
-	for i, w := range words {
-		r, g, b, a := w%256, w/256%256, w/256/256%256, w/256/256/256
+	bounds := picture.Bounds()
+	for i := range rgb565 {
+		c := picture.At(bounds.Min.X+i%bounds.Dx(), bounds.Min.Y+i/bounds.Dx())
+		r, g, b, a := straight(c)
 		r5, g6, b5 := r/8, g/4, b/8
 		have := [...]uint32{uint32(p.red[i]), uint32(p.green[i]), uint32(p.blue[i]), uint32(p.alpha[i]),
 			uint32(rgb565[i]), rgb10a2[i], back[i]}
 		want := [...]uint32{r, g, b, a,
 			r5*2048 + g6*32 + b5, ten(r) + ten(g)<<10 + ten(b)<<20 + a/64<<30, r5*33/4 + g6*65/16<<8 + b5*33/4<<16 + a<<24}
 		if have != want {
-			return fmt.Errorf("pixel %d, %#08x, became %#x, want %#x", i, w, have, want)
+			return fmt.Errorf("pixel %d, %v, became %#x, want %#x", i, c, have, want)
 		}
 	}
 	return nil
+}
+
+// straight returns a color of a PNG in 8 bits each, not premultiplied by alpha.
+// Except for the two types that it names, those colors are opaque.
+func straight(c color.Color) (r, g, b, a uint32) {
+	switch c := c.(type) {
+	case color.NRGBA:
+		return uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A)
+	case color.NRGBA64:
+		return uint32(c.R / 256), uint32(c.G / 256), uint32(c.B / 256), uint32(c.A / 256)
+	}
+	r, g, b, a = c.RGBA()
+	return r / 256, g / 256, b / 256, a / 256
 }
