@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gobfi/bfi/gen/proof"
 )
 
 // The checked-in files must be what the generator writes.
@@ -30,23 +32,14 @@ func TestOutputs(t *testing.T) {
 
 // A kernel may need no more of the processor than its level makes sure of.
 func TestRequirements(t *testing.T) {
-	guard, err := os.ReadFile("../cpu_amd64.go")
+	assured, err := features()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, after, found := strings.Cut(string(guard), "levelAVX2)")
-	if !found {
-		t.Fatal("cpu_amd64.go does not append levelAVX2")
+	if len(assured) != 2 {
+		t.Fatalf("cpu_amd64.go asks for features of %d levels, want 2", len(assured))
 	}
 	baseline := []string{"MMX+", "CMOV"} // of SFENCE and CMOVQLT, which all of amd64 has
-	features := func(s string) (list []string) {
-		for _, m := range regexp.MustCompile(`cpuid\.([A-Z0-9]+)`).FindAllStringSubmatch(s, -1) {
-			list = append(list, m[1])
-		}
-		return list
-	}
-	assured := map[string][]string{"AVX2": append(baseline, features(before)...)}
-	assured["AVX512"] = append(slices.Clone(assured["AVX2"]), features(after)...)
 
 	assembly, err := renderAMD64()
 	if err != nil {
@@ -56,12 +49,23 @@ func TestRequirements(t *testing.T) {
 	if want := bytes.Count(assembly, []byte("TEXT ")); len(functions) != want {
 		t.Fatalf("%d functions say what they require, want all %d", len(functions), want)
 	}
+	files, _ := checkedIn(t)
+	needs, err := proof.Needs(files)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range functions {
-		for _, feature := range strings.Split(string(m[1]), ", ") {
-			if !slices.Contains(assured[string(m[2])], feature) {
-				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v",
-					bytes.TrimPrefix(m[0][bytes.Index(m[0], []byte("TEXT")):], []byte("TEXT ·")), feature, assured[string(m[2])])
+		name := string(bytes.TrimSuffix(m[0][bytes.Index(m[0], []byte("TEXT"))+len("TEXT ·"):], []byte("(SB)")))
+		requires := slices.DeleteFunc(strings.Split(string(m[1]), ", "), func(f string) bool { return slices.Contains(baseline, f) })
+		for _, feature := range requires {
+			if !slices.Contains(assured[isa(m[2])], feature) {
+				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v", name, feature, assured[isa(m[2])])
 			}
+		}
+		// The proof finds out by itself what an instruction needs, but for which of AVX and AVX2.
+		isAVX := func(f string) bool { return f == "AVX" || f == "AVX2" }
+		if !slices.Equal(slices.DeleteFunc(requires, isAVX), slices.DeleteFunc(needs[name], isAVX)) {
+			t.Errorf("%s requires %v by avo, and %v by the proof", name, requires, needs[name])
 		}
 	}
 }

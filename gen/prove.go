@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 
 	"github.com/gobfi/bfi/gen/proof"
 )
@@ -26,10 +27,10 @@ func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 	return proof.Prove(w, files, list, symbols.MatchString)
 }
 
-// assembly is the assembly in a directory.
+// assembly is the assembly in a directory, and the Go that declares it.
 func assembly(root string) ([]proof.File, error) {
 	var files []proof.File
-	for _, name := range []string{"bfi_amd64.s", "bfi_arm64.s"} {
+	for _, name := range []string{"bfi_amd64.s", "bfi_arm64.s", "dispatch_amd64.go", "dispatch_arm64.go"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			return nil, err
@@ -41,6 +42,10 @@ func assembly(root string) ([]proof.File, error) {
 
 // specifications is what the table says of every function of the assembly.
 func specifications() ([]proof.Kernel, error) {
+	asked, err := features()
+	if err != nil {
+		return nil, err
+	}
 	var list []proof.Kernel
 	for _, k := range kernels {
 		for _, isa := range []isa{avx2, avx512, neon} {
@@ -50,6 +55,7 @@ func specifications() ([]proof.Kernel, error) {
 					if err != nil {
 						return nil, err
 					}
+					p.Features = asked[isa]
 					list = append(list, p)
 				}
 			}
@@ -92,6 +98,26 @@ var roles = map[string]proof.Role{
 var pointerRoles = map[string]proof.Role{
 	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask, "pos": proof.Pos, "width": proof.Width,
 	"active": proof.Active, "fields": proof.Columns,
+}
+
+// features is what cpu_amd64.go asks of a processor before it lets a level's kernels
+// run, as cpuid calls it, by the level's instruction set.
+func features() (map[isa][]string, error) {
+	text, err := os.ReadFile("../cpu_amd64.go")
+	if err != nil {
+		return nil, err
+	}
+	asked := map[isa][]string{}
+	var list []string
+	for _, m := range regexp.MustCompile(`cpuid\.([A-Z0-9]+)\b|append\(levels, level(\w+)\)`).FindAllStringSubmatch(string(text), -1) {
+		switch {
+		case m[2] != "":
+			asked[isa(m[2])] = slices.Clone(list)
+		case m[1] != "CPU":
+			list = append(list, m[1])
+		}
+	}
+	return asked, nil
 }
 
 func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {

@@ -86,6 +86,9 @@ func TestProofRefutes(t *testing.T) {
 		{"platform's register", "insertEach32NEON", `MOVD dst\+0\(FP\), R0`, `MOVD dst+0(FP), R18`, `writes R18`},
 		{"argument of another offset", "insertEach32AVX2", `MOVQ src\+8\(FP\), (.*)`, `MOVQ src+16(FP), $1`, `reads 8 bytes at 16, want the 8 of src at 8`},
 		{"argument too wide", "insertWarp32AVX2", `MOVL active\+40\(FP\), (.*)`, `MOVQ active+40(FP), $1`, `reads 8 bytes at 40, want the 4 of active`},
+		{"arguments swapped", "insertEach32AVX2", `MOVQ src\+8(.*)\nMOVQ base\+16(.*)`, "MOVQ base+8$1\nMOVQ src+16$2", `reads 8 bytes at 8, want the 8 of base at 16`},
+		{"instruction of another level", "insertEach32AVX2", `VPCMPEQD (.*)`, `VPTERNLOGD $$0xff, $1`, `needs AVX512F`},
+		{"register of another level", "insertEach32AVX2", `VPCMPEQD (.*), \w+`, `VPCMPEQD $1, Y17`, `needs AVX512F`},
 		{"undefined register", "insertEach32AVX2", `MOVQ base\+16\(FP\), (.*)`, ``, `is undefined`},
 		{"undefined flag", "insertEach32AVX2", `CMPQ .*`, ``, `depends on a flag that is undefined`},
 		// Control flow.
@@ -93,6 +96,10 @@ func TestProofRefutes(t *testing.T) {
 		{"endless loop", "insertEach32AVX2", `SUBQ \$0x20, (\w+)\nJAE (vectors.*)`, "CMPQ AX, AX\nJAE $2", `access to|still running`},
 		{"code that nothing reaches", "insertEach32AVX2", `RET`, "RET\nXORL AX, AX", `no length executes it`},
 		{"unknown instruction", "insertEach32AVX2", `VPSRLVD (.*)`, `VPMULLD $1`, `bfi_amd64.s:\d+: the proof does not know what "VPMULLD" computes`},
+		{"addresses compared", "insertEach32AVX2", `CMPQ .*`, `CMPQ AX, CX`, `something depends on the address of src`},
+		{"end compared with a start before it", "insertEach32AVX2", `CMPQ (\w+), .*`, `LEAQ -8(AX), R13; CMPQ R13, AX`, `wrong: `},
+		{"immediate that the assembler extends", "insertEach32AVX512", `ANDQ \$0x3f, (.*)`, `ANDQ $$0xffffffff, $1`, `the immediate has more than 31 bits`},
+		{"shifted register that would be ignored", "extract32NEON", `NEG (R\d+), (.*)`, `NEG $1<<1, $2`, `with a register shifted`},
 		{"unknown word", "insertEach32NEON", `WORD \$0x6e(.*)`, `WORD $$0x6f$1`, `bfi_arm64.s:\d+: the proof does not know what WORD \$0x6f\w+ computes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -544,7 +544,7 @@ func (b *bench) prove(ctx context.Context, name, text, pattern string) ([]byte, 
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	for _, file := range []string{"bfi_amd64.s", "bfi_arm64.s"} {
+	for _, file := range []string{"bfi_amd64.s", "bfi_arm64.s", "dispatch_amd64.go", "dispatch_arm64.go"} {
 		right, err := os.ReadFile(filepath.Join(b.module, file))
 		if err != nil {
 			return nil, err

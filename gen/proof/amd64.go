@@ -104,7 +104,62 @@ func amd64Decode(in *inst) error {
 	if in.run = amd64Table[name]; in.run == nil {
 		return fmt.Errorf("the proof does not know what %q computes", in.mnemonic)
 	}
+	for _, o := range in.operands {
+		// The assembler would extend the sign of one of 32 bits, and tell nobody.
+		if o.kind == isImmediate && name != "MOVQ" && strings.HasSuffix(name, "Q") && int64(o.imm) != int64(int32(o.imm)) {
+			return fmt.Errorf("%s: the immediate has more than 31 bits and a sign", in.text)
+		}
+	}
+	in.needs = amd64Needs(in, name)
 	return nil
+}
+
+// amd64Features is the feature of AVX-512 that an instruction belongs to. The others
+// are in AVX, AVX2 and BMI2 unless their operands are of AVX-512.
+var amd64Features = map[string]string{
+	"VMOVDQA64": "F", "VMOVDQU32": "F", "VMOVDQU64": "F", "VPANDD": "F", "VPANDQ": "F", "VPANDND": "F", "VPANDNQ": "F", "VPORD": "F", "VPORQ": "F",
+	"VPXORD": "F", "VPXORQ": "F", "VPTERNLOGD": "F", "VPTERNLOGQ": "F", "VPSRAVQ": "F", "VPROLVQ": "F", "KMOVW": "F",
+	"VPMOVDB": "F", "VPMOVQB": "F", "VPMOVDW": "F", "VPMOVQW": "F", "VPMOVQD": "F",
+	"VMOVDQU8": "BW", "VMOVDQU16": "BW", "VPMOVWB": "BW", "VPMOVB2M": "BW", "VPMOVW2M": "BW", "VPMOVM2B": "BW", "VPMOVM2W": "BW", "KMOVD": "BW", "KMOVQ": "BW",
+	"KMOVB": "DQ", "VPMOVD2M": "DQ", "VPMOVQ2M": "DQ", "VPMOVM2D": "DQ", "VPMOVM2Q": "DQ",
+}
+
+// amd64Wide is the instructions on bytes and words of 16 bits, which in registers of
+// 512 bits or under a mask are of AVX-512BW; all others are of AVX-512F there.
+var amd64Wide = regexp.MustCompile(`^(VP(ADD|SUB|CMPEQ|CMPGT|BROADCAST)[BW]|VPMOV[SZ]XBW|VPSUBUSW|VPMINUB|VPSHUFB|VPACK\w+|VPEXTR[BW])$`)
+
+// amd64Needs is the features that an instruction needs of the processor, as cpuid
+// calls them.
+func amd64Needs(in *inst, name string) []string {
+	feature, longest := amd64Features[name], 0
+	wide := strings.HasSuffix(in.mnemonic, ".Z")
+	for _, o := range in.operands {
+		switch o.kind {
+		case isMask:
+			wide = true
+		case isVector:
+			wide = wide || o.size == 64 || o.reg > 15
+			longest = max(longest, o.size)
+		case isGeneral:
+			wide = wide || strings.HasPrefix(name, "VPBROADCAST")
+		}
+	}
+	switch {
+	case name == "BZHIQ":
+		return []string{"BMI2"}
+	case name[0] != 'V' && name[0] != 'K':
+		return nil
+	case feature == "" && !wide:
+		return []string{"AVX", "AVX2"}
+	case feature == "" && amd64Wide.MatchString(name):
+		feature = "BW"
+	case feature == "":
+		feature = "F"
+	}
+	if longest == 16 || longest == 32 {
+		return []string{"AVX512" + feature, "AVX512VL"}
+	}
+	return []string{"AVX512" + feature}
 }
 
 var errOperands = errors.New("the proof does not know it with such operands")
@@ -260,8 +315,14 @@ func setAdd(m *machine, _, _, r value) {
 func setSub(m *machine, x, y, r value) {
 	setLogic(m, value{}, value{}, r)
 	m.flags.below, m.flags.less = nil, nil
-	if x.region == y.region {
+	switch {
+	case x.region != y.region:
+	case x.region == nil:
 		m.flags.below, m.flags.less, m.flags.zero = m.ult(x.t, y.t), m.slt(x.t, y.t), m.eq(x.t, y.t)
+	default:
+		// Offsets have a sign, for what is before the operand is below it. What addresses
+		// are as signed numbers is not known.
+		m.flags.below, m.flags.zero = m.slt(x.t, y.t), m.eq(x.t, y.t)
 	}
 }
 
@@ -295,13 +356,14 @@ func amd64Compare(bits int, test bool) meaning {
 			m.flags = flags{zero: m.constant(1, 0)}
 			return nil
 		}
+		f, set := (*machine).subValues, setSub
 		if test {
-			r, err := numbers((*terms).and)(m, x, y)
-			setLogic(m, x, y, r)
-			return err
+			f, set = numbers((*terms).and), setLogic
 		}
-		r, err := m.subValues(x, y)
-		setSub(m, x, y, r)
+		r, err := f(m, x, y)
+		if err == nil {
+			set(m, x, y, r)
+		}
 		return err
 	}
 }

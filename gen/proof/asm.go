@@ -55,7 +55,7 @@ func (f *function) unreached() *inst {
 	return nil
 }
 
-// A param is an argument of a function, as its Go signature has it.
+// A param is an argument of a function, as Go declares it.
 type param struct {
 	name         string
 	typ          string
@@ -70,6 +70,7 @@ type inst struct {
 	mnemonic string
 	operands []operand // in the text's order
 	target   int       // of a branch: an index into the function's instructions
+	needs    []string  // features of the processor, as cpuid calls them
 	run      meaning
 }
 
@@ -112,21 +113,30 @@ const (
 )
 
 var (
-	signatureLine = regexp.MustCompile(`^// func (\w+)\((.*)\)$`)
-	textStart     = regexp.MustCompile(`^TEXT ·(\w+)\(SB\), NOSPLIT, \$0-(\d+)$`)
-	dataLine      = regexp.MustCompile(`^DATA (\w+)<>\+(\d+)\(SB\)/(\d), \$(0x[0-9a-f]+|\d+)$`)
-	labelLine     = regexp.MustCompile(`^(\w+):$`)
+	declaration = regexp.MustCompile(`(?m)^func (\w+)\((.*)\)$`) // in Go, without a body
+	textStart   = regexp.MustCompile(`^TEXT ·(\w+)\(SB\), NOSPLIT, \$0-(\d+)$`)
+	dataLine    = regexp.MustCompile(`^DATA (\w+)<>\+(\d+)\(SB\)/(\d), \$(0x[0-9a-f]+|\d+)$`)
+	labelLine   = regexp.MustCompile(`^(\w+):$`)
 	// Lines that compute nothing.
 	otherLine = regexp.MustCompile(`^(#include .*|GLOBL .*|PCALIGN .*|)$`)
 	spaces    = regexp.MustCompile(`[ \t]+`)
 )
 
-// parse reads an assembly file.
-func parse(file, text string, a *arch) (map[string]*function, error) {
+// declarations are the parameters of the functions that a Go file declares without a
+// body.
+func declarations(text string) map[string]string {
+	list := map[string]string{}
+	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
+		list[m[1]] = m[2]
+	}
+	return list
+}
+
+// parse reads an assembly file, whose functions Go declares so.
+func parse(file, text string, a *arch, declared map[string]string) (map[string]*function, error) {
 	functions := map[string]*function{}
 	static := map[string][]byte{}
 	var f *function
-	var signature []string
 	labels := map[string]int{}
 	finish := func() error {
 		if f == nil {
@@ -152,10 +162,6 @@ func parse(file, text string, a *arch) (map[string]*function, error) {
 			return nil, fmt.Errorf("%s:%d: %s", file, i+1, fmt.Sprintf(format, args...))
 		}
 		line = spaces.ReplaceAllString(strings.TrimSpace(line), " ")
-		if m := signatureLine.FindStringSubmatch(line); m != nil {
-			signature = m[1:]
-			continue
-		}
 		line, _, _ = strings.Cut(line, "//")
 		for _, s := range strings.Split(line, ";") {
 			s = strings.TrimSpace(s)
@@ -165,16 +171,17 @@ func parse(file, text string, a *arch) (map[string]*function, error) {
 				}
 				f = &function{name: m[1], file: file, arch: a, static: static}
 				clear(labels)
-				if signature == nil || signature[0] != f.name {
-					return fail("TEXT %s, want its signature in a comment above it", f.name)
+				params, ok := declared[f.name]
+				if !ok {
+					return fail("no Go file declares %s", f.name)
 				}
 				var size int
 				var err error
-				if f.params, size, err = parseParams(signature[1]); err != nil {
+				if f.params, size, err = parseParams(params); err != nil {
 					return fail("%v", err)
 				}
 				if strconv.Itoa(size) != m[2] {
-					return fail("TEXT %s has %s bytes of arguments, want %d by its signature", f.name, m[2], size)
+					return fail("TEXT %s has %s bytes of arguments, want %d by its declaration in Go", f.name, m[2], size)
 				}
 				continue
 			}

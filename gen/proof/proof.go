@@ -65,6 +65,7 @@ type Kernel struct {
 	Guarded  bool      // lanes that are not active are not even rewritten
 	Least    int       // the fewest lanes that it is called with
 	Forks    bool      // Pack: where it goes depends on the sign of a column's shift
+	Features []string  // of processors that it is called on, as cpuid calls them
 }
 
 // A Spec is what each lane must equal.
@@ -158,7 +159,7 @@ const signedKind = 8
 // elementBits is the width of elements of a kind.
 func elementBits(kind int) int { return 8 << (kind & 3) }
 
-// A File is an assembly file.
+// A File is an assembly file, or a Go file that declares functions of one.
 type File struct{ Name, Text string }
 
 // Prove proves the kernels that are chosen, and writes a line for each.
@@ -176,6 +177,9 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 		f := functions[k.Symbol]
 		if f == nil {
 			return fmt.Errorf("no TEXT of %s, which is in the table of kernels", k.Symbol)
+		}
+		if err := f.runsOn(k.Features); err != nil {
+			return err
 		}
 		subjects = append(subjects, newSubject(k, f))
 	}
@@ -234,21 +238,61 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	return err
 }
 
-// parseAll is the functions of all files.
+// parseAll is the functions of all assembly files, with the arguments that Go files
+// declare.
 func parseAll(files []File) (map[string]*function, error) {
+	declared := map[string]map[string]string{}
+	for _, f := range files {
+		if arch, ok := strings.CutSuffix(f.Name, ".go"); ok {
+			declared[arch[strings.LastIndex(arch, "_")+1:]] = declarations(f.Text)
+		}
+	}
 	functions := map[string]*function{}
 	for _, f := range files {
-		a := amd64
-		if strings.HasSuffix(f.Name, "_arm64.s") {
-			a = arm64
+		if !strings.HasSuffix(f.Name, ".s") {
+			continue
 		}
-		parsed, err := parse(f.Name, f.Text, a)
+		a, name := amd64, "amd64"
+		if strings.HasSuffix(f.Name, "_arm64.s") {
+			a, name = arm64, "arm64"
+		}
+		parsed, err := parse(f.Name, f.Text, a, declared[name])
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(functions, parsed)
 	}
 	return functions, nil
+}
+
+// Needs is the features of the processor that each function needs, in order.
+func Needs(files []File) (map[string][]string, error) {
+	functions, err := parseAll(files)
+	if err != nil {
+		return nil, err
+	}
+	needs := map[string][]string{}
+	for name, f := range functions {
+		for _, in := range f.insts {
+			needs[name] = append(needs[name], in.needs...)
+		}
+		slices.Sort(needs[name])
+		needs[name] = slices.Compact(needs[name])
+	}
+	return needs, nil
+}
+
+// runsOn fails if an instruction needs a feature of the processor that is not among
+// those given.
+func (f *function) runsOn(features []string) error {
+	for _, in := range f.insts {
+		for _, need := range in.needs {
+			if !slices.Contains(features, need) {
+				return fmt.Errorf("%s:%d: %s: wrong: %s needs %s, and is called where there is %s", f.file, in.line, f.name, in.text, need, strings.Join(features, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // inParallel calls f with each number below n, as many at a time as there are
