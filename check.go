@@ -1,6 +1,7 @@
 package bfi
 
 import (
+	"math/bits"
 	"strconv"
 	"unsafe"
 )
@@ -98,4 +99,183 @@ func overlap(fn string, s, t operand, exactAllowed bool) string {
 		text += " inexactly"
 	}
 	return text
+}
+
+// memory returns the field's elements, with those in its gaps, as a nameless operand: a name would be allocated.
+func (f *Field) memory() operand { return operand{"", uintptr(f.data), int(f.n), f.form.size()} }
+
+// named returns the elements of a call's field k as messages name them.
+func (f *Field) named(k int) operand {
+	s := f.memory()
+	s.name = "fields[" + strconv.Itoa(k) + "]"
+	return s
+}
+
+// survey checks columns and constants against n words of size bytes at address at. It returns the union of the
+// columns' forms, the bits that are in any field, and the bits that constants set. The union is uneven if a field is,
+// or if fields overlap. survey reports no fit if a field is an Array.
+func survey(fields []Field, at uintptr, n int, size uintptr) (forms form, taken, value uint64, fit bool) {
+	bytes := uintptr(n) * size
+	var common uint64
+	for k := range fields {
+		f := &fields[k]
+		common |= f.mask & taken
+		taken |= f.mask
+		if f.form.constant() {
+			forms |= f.form & unevenForm
+			// Unless it is uneven, that is value, which would take longer.
+			value |= bits.RotateLeft64(f.n, f.form.shift()) & f.mask
+			continue
+		}
+		forms |= f.form
+		distance, column := at-uintptr(f.data), uintptr(n)*f.form.size()
+		if f.n != uint64(n) || !apart(distance, bytes, column) && (distance != 0 || bytes != column) {
+			return forms, taken, value, false
+		}
+	}
+	if common != 0 {
+		forms |= unevenForm
+	}
+	return forms, taken, value, len(fields) <= maxFields && !forms.array()
+}
+
+// surveyColumns checks columns against n words of size bytes at address at. They are plain if each fits its element
+// and the word, and only the last column may alias src. surveyColumns reports no fit if a field is an Array.
+func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit bool) {
+	var forms form
+	var taken, start, end uint64 // of all columns so far
+	for k := range fields {
+		f := &fields[k]
+		if f.n != uint64(n) {
+			return false, false
+		}
+		forms |= f.form
+		taken |= f.mask
+		first := uint64(uintptr(f.data))
+		switch last := first + uint64(n)*uint64(f.form.size()); {
+		case k == 0:
+			start, end = first, last
+		case first >= end:
+			end = last
+		case last <= start:
+			start = first
+		case !f.apart(fields[:k]):
+			return false, false
+		}
+	}
+	// Seldom are the words among the columns.
+	if bytes := uintptr(n) * size; uint64(at) < end && start < uint64(at)+uint64(bytes) {
+		for k := range fields {
+			f := &fields[k]
+			distance, column := at-uintptr(f.data), uintptr(n)*f.form.size()
+			if apart(distance, bytes, column) {
+				continue
+			}
+			if distance != 0 || bytes != column {
+				return false, false
+			}
+			if k+1 < len(fields) {
+				forms |= unevenForm
+			}
+		}
+	}
+	plain = !forms.uneven() && uintptr(forms.pos()) < 8*size && taken>>(8*size) == 0
+	return plain, forms&((constantKind|arrayKind)*kindForm) == 0 && len(fields) <= maxFields
+}
+
+// apart reports whether a field of Unpack has no element in common with others.
+func (f *Field) apart(others []Field) bool {
+	for k := range others {
+		if !f.memory().apart(others[k].memory()) && !f.interleaves(&others[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// interleaves reports whether two fields whose slices overlap have no element in common: each lies in the other's
+// gaps.
+func (f *Field) interleaves(g *Field) bool {
+	size, stride := f.form.size(), f.stride()
+	if stride == 1 || g.stride() != stride || g.form.size() != size {
+		return false
+	}
+	if uintptr(f.data) > uintptr(g.data) {
+		f, g = g, f
+	}
+	distance := uintptr(g.data) - uintptr(f.data)
+	if distance%size != 0 {
+		return false
+	}
+	word, at := uint64(distance/size)/stride, uint64(distance/size)%stride
+	if at < uint64(f.form.count()) {
+		return false // g's first element is one of f's
+	}
+	return at+uint64(g.form.count()) <= stride || word+1 >= f.words()
+}
+
+// fits reports whether a field has elements for the words of a call, and is apart from them. A column may also be the
+// words exactly.
+func (f *Field) fits(words operand) bool {
+	s := f.memory()
+	return f.form.constant() || f.words() == uint64(words.n) &&
+		(s.apart(words) || !f.form.array() && s.at == words.at && s.size == words.size)
+}
+
+// fieldMisfit returns what fn panics with if it cannot take the fields, or the empty string.
+func fieldMisfit(fn string, words operand, fields []Field) string {
+	if len(fields) > maxFields {
+		return "bfi: " + fn + ": len(fields) = " + strconv.Itoa(len(fields)) + ", want at most " + strconv.Itoa(maxFields)
+	}
+	count := 0
+	for k := range fields {
+		f := &fields[k]
+		count += f.form.count()
+		switch {
+		case f.form.constant() && fn == "Unpack":
+			return "bfi: " + fn + ": " + f.named(k).name + " is a Constant, want a Column"
+		case f.fits(words):
+		case !f.form.array():
+			return misfit(fn, words, f.named(k))
+		case f.words() != uint64(words.n):
+			return f.wrongWords(fn, f.named(k), words)
+		default:
+			return overlap(fn, words, f.named(k), false)
+		}
+		if fn == "Pack" || f.apart(fields[:k]) {
+			continue
+		}
+		for j := range k {
+			if !f.apart(fields[j : j+1]) {
+				return overlap(fn, f.named(k), fields[j].named(j), false)
+			}
+		}
+	}
+	if count > maxFields {
+		return "bfi: " + fn + ": fields have " + strconv.Itoa(count) + " elements in a word, want at most " + strconv.Itoa(maxFields)
+	}
+	return ""
+}
+
+// wrongWords returns the message about an Array that has elements for another number of words.
+func (f *Field) wrongWords(fn string, s, words operand) string {
+	return "bfi: " + fn + ": len(" + s.name + ") = " + strconv.Itoa(s.n) + " at " + strconv.FormatUint(f.stride(), 10) +
+		" to a word is enough for " + strconv.FormatUint(f.words(), 10) + " words, want len(" + words.name + ") = " + strconv.Itoa(words.n)
+}
+
+// touchFields tells the sanitizers of every element of columns that Pack reads or Unpack writes, in n words.
+func touchFields(fields []Field, n int, touch func(p unsafe.Pointer, n int, size uintptr)) {
+	for k := range fields {
+		f := &fields[k]
+		count, size := uint64(f.form.count()), f.form.size()
+		switch {
+		case f.form.constant():
+		case f.stride() == count:
+			touch(f.data, int(f.n), size)
+		default:
+			for at := uint64(0); at < f.n; at += f.stride() {
+				touch(unsafe.Add(f.data, uintptr(at)*size), int(min(count, f.n-at)), size)
+			}
+		}
+	}
 }

@@ -1,0 +1,148 @@
+package bfi
+
+import "unsafe"
+
+// Unpack takes each word of src apart: it extracts each field into one element of its [Column], or into several of its
+// [Array]. A field of a column of signed elements is sign-extended, any other is zero-extended.
+//
+// It is equivalent to one PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 per field, by the sign of its elements and the width
+// of T, of which the result is converted to the element's type as Go converts it. Columns may have elements of any
+// integer types.
+//
+// All columns have src's length; an Array has as many elements as src's words give. Unpack takes at most 64 fields, an
+// Array of count elements counting count times, and no [Constant]. src and a Column of the same element size may
+// overlap exactly or not at all. Other fields may not overlap src. No two fields may overlap, except that one may lie
+// in the gaps that [Field.Every] leaves in another of the same element size with the same n.
+//
+// Source: PTX ISA, bfe.
+func Unpack[T Word](src []T, fields ...Field) {
+	plain, fit := surveyColumns(fields, address(src), len(src), unsafe.Sizeof(T(0)))
+	if !fit {
+		unpackArrays(src, fields)
+		return
+	}
+	if instrumented {
+		reads(pointer(src), len(src), unsafe.Sizeof(T(0)))
+		touchFields(fields, len(src), writes)
+	}
+	unpackFit(src, fields, plain)
+}
+
+// unpackBytes is how much of src Unpack takes apart at a time: what stays in the first-level cache beside the columns.
+const unpackBytes = 4 << 10
+
+// unpackFit unpacks columns that fit.
+func unpackFit[T Word](src []T, fields []Field, plain bool) {
+	switch {
+	case !plain:
+		unpackUneven(src, fields)
+	case uintptr(len(src))*unsafe.Sizeof(T(0)) <= unpackBytes && onePiece(len(src), 8, len(fields)): // 8 is the longest lane
+		unpack[T](pointer(src), fields, 0, len(src), false)
+	default:
+		unpackPlain(src, fields)
+	}
+}
+
+// unpackPlain unpacks plain columns, in pieces.
+func unpackPlain[T Word](src []T, fields []Field) {
+	size := unsafe.Sizeof(T(0))
+	lane := size
+	for k := range fields {
+		lane = max(lane, fields[k].form.size())
+	}
+	// While a piece of src is in the first-level cache, the columns are written one after the other. Portable kernels
+	// are not bound by that.
+	piece := min(unpackBytes/int(size), max(pieceBytes/int(lane)/(len(fields)+1)&^63, 64))
+	if len(src) <= piece || current == levelGeneric {
+		unpack[T](pointer(src), fields, 0, len(src), false)
+		return
+	}
+	stream := streamsFields(pointer(src), uintptr(len(src))*size, fields, len(src))
+	whole, narrow := stream, stream
+	for k := range fields {
+		// Only elements of the words' size are stored as they are. Narrower columns use another loop when src is not in
+		// the cache.
+		whole = whole && fields[k].form.size() == size && uintptr(fields[k].data)%size == 0
+		narrow = narrow && fields[k].form.size() < size
+	}
+	if !whole {
+		for i := 0; i < len(src); i += piece {
+			unpack[T](pointer(src), fields, i, min(i+piece, len(src)), narrow)
+		}
+		return
+	}
+	// Stores that bypass the cache want long runs: src stays in the second level.
+	for i := 0; i < len(src); i += pieceLanes[T]() {
+		for k := range fields {
+			unpack[T](pointer(src), fields[k:k+1], i, min(i+pieceLanes[T](), len(src)), true)
+		}
+	}
+}
+
+// unpackUneven unpacks columns that are not plain.
+func unpackUneven[T Word](src []T, fields []Field) {
+	if len(fields) <= fewFields {
+		var array [fewFields]Field
+		unpackPlain(src, unpackPlan(array[:len(fields)], fields, pointer(src), unsafe.Sizeof(T(0))))
+	} else {
+		var array [maxFields]Field
+		unpackPlain(src, unpackPlan(array[:len(fields)], fields, pointer(src), unsafe.Sizeof(T(0))))
+	}
+}
+
+// unpackPlan makes plain columns of others, as many, for words of size bytes. The column that is where the words are
+// comes last.
+func unpackPlan(plain, fields []Field, words unsafe.Pointer, size uintptr) []Field {
+	wordBits := uint32(8 * size)
+	for k := range fields {
+		f := &fields[k]
+		pos, width, sign := f.form.pos(), f.form.width(), f.form&signedForm
+		if pos >= wordBits && width > 0 {
+			// Past the word's last bit all is sign, or zeros.
+			pos, width = wordBits-1, uint32(sign/signedForm)
+		}
+		width = min(width, wordBits-min(pos, wordBits))
+		if room := max(8*uint32(f.form.size()), f.form.from()) - f.form.from(); width >= room {
+			// The elements end before the sign.
+			width, sign = room, 0
+		}
+		plain[k] = Field{noescape(f.data), f.n, fieldBits(pos, width), f.form&(0xff*(kindForm|sizeForm)) | form(uint8(pos-f.form.from())) | sign}
+	}
+	for k := range plain {
+		if last := len(plain) - 1; plain[k].data == words {
+			plain[k], plain[last] = plain[last], plain[k]
+		}
+	}
+	return plain
+}
+
+// unpackArrays unpacks fields of which at least one is an Array, and panics if they do not fit. Columns come last,
+// since one may be where the words are.
+func unpackArrays[T Word](src []T, fields []Field) {
+	if text := fieldMisfit("Unpack", operandOf("src", src), fields); text != "" {
+		panic(text)
+	}
+	if instrumented {
+		reads(pointer(src), len(src), unsafe.Sizeof(T(0)))
+		touchFields(fields, len(src), writes)
+	}
+	var array [maxFields]Field
+	columns := array[:0]
+	for k := range fields {
+		f := &fields[k]
+		if f.form.array() {
+			scatter(src, f)
+		} else {
+			columns = append(columns, Field{noescape(f.data), f.n, f.mask, f.form})
+		}
+	}
+	plain, _ := surveyColumns(columns, address(src), len(src), unsafe.Sizeof(T(0)))
+	unpackFit(src, columns, plain)
+}
+
+// scatter unpacks words to the elements of an Array.
+func scatter[T Word](src []T, f *Field) {
+	for i, word := range src {
+		f.put(uint64(word)&low(bitsOf[T]()), bitsOf[T](), i)
+	}
+}
