@@ -18,7 +18,7 @@ func quick() bool { return testing.Short() || sanitized() }
 // with operands, fields, lengths, offsets and sharing at random. A wrong kernel
 // seldom gets past it.
 func TestLanes(t *testing.T) {
-	m := heap(mostOps, 8*300)
+	m := heap(mostOps, widestLane*300)
 	for _, e := range slices.Concat(entries, otherEntries) {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(2, 2))
@@ -47,7 +47,7 @@ func TestLanes(t *testing.T) {
 // start.
 func TestGuardPages(t *testing.T) {
 	const most = 130
-	segments, margin := guarded(t, mostOps, 8*most)
+	segments, margin := guarded(t, mostOps, widestLane*most)
 	m := newMemory(segments)
 	for _, e := range entries {
 		t.Run(e.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func exhaustUniform(t *testing.T, e *entry) {
 // each operand.
 func TestLengths(t *testing.T) {
 	const most = 300
-	m := heap(mostOps, 8*most)
+	m := heap(mostOps, widestLane*most)
 	for _, e := range entries {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(6, 6))
@@ -294,7 +294,7 @@ func TestLengths(t *testing.T) {
 // TestMisaligned is slices of which the elements are not aligned.
 func TestMisaligned(t *testing.T) {
 	const most = 300
-	m := heap(mostOps, 8*most)
+	m := heap(mostOps, widestLane*most)
 	for _, e := range entries {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(7, 7))
@@ -383,8 +383,8 @@ func TestOverlappingSources(t *testing.T) {
 			r := rand.New(rand.NewPCG(9, 9))
 			for _, n := range e.lengths(80) {
 				s := e.sample(r, n, e.apart())
-				shared := make([]byte, 8*n+line)
-				for i := range n {
+				shared := make([]byte, widestLane*n+line)
+				for i := range len(shared) / 8 {
 					// Whatever lies here is a field as well as a word.
 					pos, width := anyField(r, 8*e.size)
 					store(shared, 4, 2*i, uint64(pos))
@@ -392,7 +392,7 @@ func TestOverlappingSources(t *testing.T) {
 				}
 				source := bytes.Clone(shared)
 				for op := e.outs; op < len(e.ops); op++ {
-					s.ops[op] = shared[4*r.IntN(line/4):][:e.ops[op].bytes(n)]
+					s.ops[op] = shared[4*r.IntN(line/4):][:e.ops[op].full(n)]
 				}
 				e.answer(s)
 				var dst [][]byte
@@ -444,7 +444,7 @@ func TestConcurrent(t *testing.T) {
 					a := s.args
 					a.ops = nil
 					for op, b := range s.ops {
-						size := e.ops[op].bytes(lanes)
+						size := e.ops[op].full(lanes)
 						a.ops = append(a.ops, b[part*size:][:size])
 					}
 					group.Add(1)

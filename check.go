@@ -257,10 +257,10 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 	return ""
 }
 
-// wrongWords returns the message about an Array that has elements for another number of words.
+// wrongWords returns what fn panics with if an Array has elements for another number of words.
 func (f *Field) wrongWords(fn string, s, words operand) string {
-	return "bfi: " + fn + ": len(" + s.name + ") = " + strconv.Itoa(s.n) + " at " + strconv.FormatUint(f.stride(), 10) +
-		" to a word is enough for " + strconv.FormatUint(f.words(), 10) + " words, want len(" + words.name + ") = " + strconv.Itoa(words.n)
+	return "bfi: " + fn + ": len(" + s.name + ") = " + strconv.Itoa(s.n) + ", " + strconv.FormatUint(f.stride(), 10) +
+		" to a word, is for " + strconv.FormatUint(f.words(), 10) + " words, want len(" + words.name + ") = " + strconv.Itoa(words.n)
 }
 
 // touchFields tells the sanitizers of every element of columns that Pack reads or Unpack writes, in n words.

@@ -47,7 +47,7 @@ func (e *entry) reference() int {
 // room for another before and after it.
 func (e *entry) arena(r *rand.Rand, n int) (a *args, memory []byte, start []int) {
 	s := e.sample(r, n, e.apart())
-	room := 4 * 8 * n
+	room := 4 * widestLane * n
 	memory = make([]byte, len(e.ops)*room)
 	for i := range memory {
 		memory[i] = byte(r.Uint32())
@@ -71,16 +71,21 @@ func TestPanicLength(t *testing.T) {
 				continue
 			}
 			elements := o.bytes(n) / o.size
-			for _, have := range []int{0, 1, elements - 1, elements + 1, 2 * elements} {
-				if have == elements {
-					continue // the mask has two elements
+			stride := max(o.array.stride, 1)
+			for _, have := range []int{0, 1, elements - 1, elements + 1, elements - stride, elements + stride, 2 * elements} {
+				words := (have + stride - 1) / stride
+				if have == elements || o.array.stride > 0 && words == n {
+					continue // the mask has two elements, and the last word may lack some of an Array
 				}
 				a, memory, start := e.arena(rand.New(rand.NewPCG(16, 16)), n)
 				size := o.size * have
 				a.ops[op] = memory[start[op]:][:size:size]
 				want := fmt.Sprintf("bfi: %s: len(%s) = %d, want len(%s) = %d", e.fn, o.name, have, e.ops[ref].name, n)
-				if o.kind == maskKind {
+				switch {
+				case o.kind == maskKind:
 					want = fmt.Sprintf("bfi: %s: len(active) = %d, want %d for 100 lanes", e.fn, have, elements)
+				case o.array.stride > 0:
+					want = fmt.Sprintf("bfi: %s: len(%s) = %d, %d to a word, is for %d words, want len(%s) = %d", e.fn, o.name, have, stride, words, e.ops[ref].name, n)
 				}
 				mustPanic(t, &e, a, memory, want)
 			}
@@ -148,7 +153,7 @@ func TestPanicOverlap(t *testing.T) {
 					continue
 				}
 				exact := e.mayShare(op, out) && op >= e.outs
-				size, outSize := o.bytes(n), e.ops[out].bytes(n)
+				size, outSize := o.full(n), e.ops[out].full(n)
 				for _, shift := range []int{
 					-size, -size + 1, -o.size, -1, 0, 1, e.ops[out].size, outSize - 1, outSize,
 				} {

@@ -1,7 +1,6 @@
 package bfi
 
 import (
-	"encoding/binary"
 	"strconv"
 	"unsafe"
 )
@@ -223,9 +222,6 @@ func (f *Field) place(j int) uint32 {
 	return f.form.pos() + uint32(j)*f.form.width()
 }
 
-// bigEndian reports whether the byte of a word at the lowest address is the highest.
-var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
-
 // bits returns ones in every bit of a word that the field may have.
 func (f *Field) bits() uint64 {
 	return low(uint32(f.form.count())*f.form.width()) << f.form.pos()
@@ -247,22 +243,13 @@ func (f *Field) at(i int) (value, mask uint64) {
 
 // element returns element i shifted right by from.
 func (f *Field) element(i uint64) uint64 {
-	p := unsafe.Add(f.data, uintptr(i)*f.form.size())
-	var v int64
-	switch f.form.size() {
-	case 1:
-		v = int64(*(*int8)(p))
-	case 2:
-		v = int64(*(*int16)(p))
-	case 4:
-		v = int64(*(*int32)(p))
-	default:
-		v = *(*int64)(p)
-	}
+	size := f.form.size()
+	v := loadElement(unsafe.Add(f.data, uintptr(i)*size), int(size))
 	if f.form.signed() {
-		return uint64(v >> f.form.from())
+		above := 64 - 8*size
+		return uint64(int64(v<<above) >> above >> f.form.from())
 	}
-	return uint64(v) & low(8*uint32(f.form.size())) >> f.form.from()
+	return v >> f.form.from()
 }
 
 // put writes word i's elements: the fields of word, which has so many bits.
@@ -280,18 +267,8 @@ func (f *Field) put(word uint64, wordBits uint32, i int) {
 		if width == 0 {
 			v = 0
 		}
-		v <<= f.form.from()
-		p := unsafe.Add(f.data, uintptr(first+j)*f.form.size())
-		switch f.form.size() {
-		case 1:
-			*(*uint8)(p) = uint8(v)
-		case 2:
-			*(*uint16)(p) = uint16(v)
-		case 4:
-			*(*uint32)(p) = uint32(v)
-		default:
-			*(*uint64)(p) = v
-		}
+		size := f.form.size()
+		storeElement(unsafe.Add(f.data, uintptr(first+j)*size), int(size), v<<f.form.from())
 	}
 }
 

@@ -60,7 +60,7 @@ func fuzz(f *testing.F, fn string) {
 			variants = append(variants, e)
 		}
 	}
-	m := heap(max(mostOps, mostFields+2), 8*most)
+	m := heap(max(mostOps, mostFields+2), widestLane*most)
 	for i := range 40 {
 		r := rand.New(rand.NewPCG(19, uint64(i)))
 		data := make([]byte, 1+r.IntN(200))
@@ -90,7 +90,7 @@ func fuzz(f *testing.F, fn string) {
 		}
 		offset := make([]int, len(e.ops))
 		for op, o := range e.ops {
-			b := make([]byte, o.bytes(n))
+			b := make([]byte, o.full(n))
 			if len(data) > 0 {
 				repeat(b, data[op%len(data):])
 			}

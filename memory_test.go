@@ -91,12 +91,12 @@ func (e *entry) lengths(most int) []int {
 	return list
 }
 
-// largest is the size of the entry's largest element, without the mask's.
+// largest returns the most bytes that a lane of the entry takes, without the mask's.
 func (e *entry) largest() int {
 	size := e.size
 	for _, o := range e.ops {
 		if o.kind != maskKind {
-			size = max(size, o.size)
+			size = max(size, o.lane())
 		}
 	}
 	return size
@@ -116,7 +116,8 @@ func (e *entry) apart() sharing {
 
 // mayShare reports whether two operands may be the same slice.
 func (e *entry) mayShare(a, b int) bool {
-	return e.ops[a].size == e.ops[b].size && e.ops[a].kind != maskKind && e.ops[b].kind != maskKind
+	return e.ops[a].lane() == e.ops[a].size && e.ops[b].lane() == e.ops[b].size && e.ops[a].size == e.ops[b].size &&
+		e.ops[a].kind != maskKind && e.ops[b].kind != maskKind
 }
 
 // inPlace are all the ways in which one output lies in the memory of one input.
@@ -167,18 +168,26 @@ type sample struct {
 func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 	s := &sample{lanes: lanes, share: share}
 	s.active = [...]uint32{0, 1 << r.IntN(32), 0x55555555, 0xffffffff, r.Uint32(), r.Uint32()}[r.IntN(6)]
-	narrow := e.fields > 2 && r.IntN(2) == 0
-	for range e.fields {
+	narrow, whole := e.fields > 2 && r.IntN(2) == 0, r.IntN(3) == 0
+	for k := range e.fields {
 		pos, width := anyField(r, 8*e.size)
+		from := [...]uint32{0, 0, r.Uint32N(70), r.Uint32()}[r.IntN(4)]
 		if narrow {
 			// So that the fields of many columns do not all hide each other.
 			width %= uint32(8*e.size/e.fields + 2)
 		}
-		from := [...]uint32{0, 0, r.Uint32N(70), r.Uint32()}[r.IntN(4)]
+		if e.pack != nil && e.pack[k].count > 1 && r.IntN(3) > 0 {
+			// So that the fields of an array fit.
+			pos, width = r.Uint32N(3), uint32(r.IntN(8*e.size)/e.pack[k].count+1)
+		}
+		if whole {
+			// There are ways of their own for whole bytes.
+			pos, width, from = pos&^7, (width+7)&^7, [...]uint32{0, 0, 8, 16}[r.IntN(4)]
+		}
 		s.pos, s.width, s.from, s.value = append(s.pos, pos), append(s.width, width), append(s.from, from), append(s.value, r.Uint64())
 	}
 	for _, o := range e.ops {
-		b := make([]byte, o.bytes(lanes))
+		b := make([]byte, o.full(lanes))
 		for i := range len(b) / o.size {
 			switch pos, width := anyField(r, 8*e.size); o.kind {
 			case posKind:
@@ -207,10 +216,11 @@ func (e *entry) answer(s *sample) {
 		s.want = make([][]byte, e.outs)
 	}
 	for out := range s.want {
-		if size := s.lanes * e.ops[out].size; len(s.want[out]) != size {
+		size := e.ops[out].full(s.lanes)
+		if len(s.want[out]) != size {
 			s.want[out] = make([]byte, size)
 		}
-		for i := range s.lanes {
+		for i := range size / e.ops[out].size {
 			store(s.want[out], e.ops[out].size, i, e.want(&s.args, out, i))
 		}
 	}
@@ -348,9 +358,15 @@ func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) 
 	}
 	for out := range e.outs {
 		root := s.share[out]
-		lo, hi := offset[root], offset[root]+n*e.ops[out].size
+		lo, hi := offset[root], offset[root]+e.ops[out].bytes(n)
 		copy(m.after[root][m.lo[root]:m.hi[root]], m.before[root][m.lo[root]:])
 		repeat(m.after[root][lo:hi], s.want[out])
+		if e.fn == "Pack" && n > 0 {
+			// The last word may lack elements.
+			s.last = true
+			store(m.after[root][lo:hi], e.size, n-1, e.want(&s.args, out, (n-1)%s.lanes))
+			s.last = false
+		}
 		m.want[root] = m.after[root]
 	}
 	onEveryKernel(func(k kernel) {

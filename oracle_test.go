@@ -74,18 +74,33 @@ const (
 
 // An op is an operand that has lanes.
 type op struct {
-	name string
-	size int // of an element in bytes
-	kind kind
+	name  string
+	size  int // of an element in bytes
+	kind  kind
+	array layout
 }
+
+// A layout says where the elements of an Array are. The zero layout is a plain column's.
+type layout struct {
+	count    int // elements of a word
+	stride   int // elements from one word's first to the next word's
+	short    int // elements, of gaps too, that the last word lacks
+	reversed bool
+}
+
+// lane returns the bytes from one lane to the next.
+func (o op) lane() int { return o.size * max(o.array.stride, 1) }
 
 // bytes is how long n lanes are.
 func (o op) bytes(n int) int {
 	if o.kind == maskKind {
 		return (n + 8*o.size - 1) / (8 * o.size) * o.size
 	}
-	return n * o.size
+	return max(n*o.lane()-o.array.short*o.size, 0)
 }
+
+// full returns how long n lanes are if none of them lacks elements.
+func (o op) full(n int) int { return o.bytes(n) + min(n*o.lane(), o.array.short*o.size) }
 
 // opsOf are operands of words, but for those that are called pos and width.
 func opsOf(size int, names ...string) []op {
@@ -93,11 +108,11 @@ func opsOf(size int, names ...string) []op {
 	for _, name := range names {
 		switch name {
 		case "pos":
-			list = append(list, op{name, 4, posKind})
+			list = append(list, op{name: name, size: 4, kind: posKind})
 		case "width":
-			list = append(list, op{name, 4, widthKind})
+			list = append(list, op{name: name, size: 4, kind: widthKind})
 		default:
-			list = append(list, op{name, size, wordKind})
+			list = append(list, op{name: name, size: size})
 		}
 	}
 	return list
@@ -118,9 +133,9 @@ type entry struct {
 	warp   bool // whether it takes one warp
 
 	call   func(*args)
-	stream func(*args) // its kernel alone, on at most one piece, with stores that bypass the cache
-	want   func(a *args, out, lane int) uint64
-	stack  func() // a call whose operands are arrays on the caller's stack
+	stream func(*args)                      // its kernel alone, on at most one piece, with stores that bypass the cache
+	want   func(a *args, out, i int) uint64 // element i of an output
+	stack  func()                           // a call whose operands are arrays on the caller's stack
 }
 
 // args are the operands of one call.
@@ -129,6 +144,7 @@ type args struct {
 	pos, width, from []uint32 // one a field
 	value            []uint64 // of constants, one a field
 	active           uint32   // of a warp
+	last             bool     // whether the lane asked for is the last, which may lack elements of an Array
 	fields           []Field  // what they make, if that has been prepared
 }
 
@@ -202,6 +218,7 @@ var (
 		maskedOf[int64, uint8](), maskedOf[uint64, uint16](), maskedOf[uint64, uint32](), maskedOf[int64, uint64](),
 		columnsOf[uint8](), columnsOf[int8](), columnsOf[uint16](), columnsOf[int16](),
 		columnsOf[uint32](), columnsOf[int32](), columnsOf[uint64](), columnsOf[int64](),
+		arraysOf[uint8](), arraysOf[int16](), arraysOf[uint32](), arraysOf[uint64](),
 		warpsOf[uint32](), warpsOf[int32](), warpsOf[uint64](), warpsOf[int64](),
 	)
 	otherEntries = slices.Concat(
@@ -386,7 +403,7 @@ func maskedOf[T Word, M Mask]() []entry {
 		f, mask, unmasked := functions[e.fn], len(e.ops), e.want
 		e.fn += "Masked"
 		e.name = e.fn + "/" + typeName[T]() + "/" + typeName[M]()
-		e.ops = append(e.ops, op{"active", int(unsafe.Sizeof(M(0))), maskKind})
+		e.ops = append(e.ops, op{name: "active", size: int(unsafe.Sizeof(M(0))), kind: maskKind})
 		e.call, e.stream, e.stack = f.call, nil, f.stack
 		e.want = func(a *args, out, i int) uint64 {
 			if isActive(a.ops[mask], int(unsafe.Sizeof(M(0))), i) {
@@ -453,6 +470,7 @@ type fieldKind struct {
 	size     int // of an element in bytes
 	signed   bool
 	constant bool
+	layout
 }
 
 // everyKind are columns of every type.
@@ -477,51 +495,51 @@ func (f fieldKind) String() string {
 	if f.constant {
 		name = "constant " + name
 	}
+	if f.stride > 0 {
+		name += fmt.Sprintf("x%dof%d", f.count, f.stride)
+	}
+	if f.reversed {
+		name += "r"
+	}
 	return name
 }
 
-// field is a call's field k, of which the values are in b or the constant v.
+// field returns a call's field k, of which the values are in b or the constant v.
 func (f fieldKind) field(a *args, k int, b []byte) Field {
-	var field Field
-	v, pos, width := a.value[k], a.pos[k], a.width[k]
-	switch f {
-	case fieldKind{1, false, false}:
-		field = Column(words[uint8](b), pos, width)
-	case fieldKind{1, true, false}:
-		field = Column(words[int8](b), pos, width)
-	case fieldKind{2, false, false}:
-		field = Column(words[uint16](b), pos, width)
-	case fieldKind{2, true, false}:
-		field = Column(words[int16](b), pos, width)
-	case fieldKind{4, false, false}:
-		field = Column(words[uint32](b), pos, width)
-	case fieldKind{4, true, false}:
-		field = Column(words[int32](b), pos, width)
-	case fieldKind{8, false, false}:
-		field = Column(words[uint64](b), pos, width)
-	case fieldKind{8, true, false}:
-		field = Column(words[int64](b), pos, width)
-	case fieldKind{1, false, true}:
-		field = Constant(uint8(v), pos, width)
-	case fieldKind{1, true, true}:
-		field = Constant(int8(v), pos, width)
-	case fieldKind{2, false, true}:
-		field = Constant(uint16(v), pos, width)
-	case fieldKind{2, true, true}:
-		field = Constant(int16(v), pos, width)
-	case fieldKind{4, false, true}:
-		field = Constant(uint32(v), pos, width)
-	case fieldKind{4, true, true}:
-		field = Constant(int32(v), pos, width)
-	case fieldKind{8, false, true}:
-		field = Constant(v, pos, width)
-	case fieldKind{8, true, true}:
-		field = Constant(int64(v), pos, width)
-	}
+	of := map[bool]map[int]func(f fieldKind, b []byte, v uint64, pos, width uint32) Field{
+		false: {1: fieldOf[uint8], 2: fieldOf[uint16], 4: fieldOf[uint32], 8: fieldOf[uint64]},
+		true:  {1: fieldOf[int8], 2: fieldOf[int16], 4: fieldOf[int32], 8: fieldOf[int64]},
+	}[f.signed][f.size]
+	field := of(f, b, a.value[k], a.pos[k], a.width[k])
 	if a.from[k] != 0 {
 		field = field.From(a.from[k])
 	}
 	return field
+}
+
+func fieldOf[E Word](f fieldKind, b []byte, v uint64, pos, width uint32) Field {
+	switch {
+	case f.constant:
+		return Constant(E(v), pos, width)
+	case f.stride == 0:
+		return Column(words[E](b), pos, width)
+	}
+	field := Array(words[E](b), f.count, pos, width)
+	if f.stride != f.count {
+		field = field.Every(f.stride)
+	}
+	if f.reversed {
+		field = field.Reversed()
+	}
+	return field
+}
+
+// place returns the position of a word's element j. Only the low 8 bits of pos and width count; the sum does not wrap.
+func (f fieldKind) place(j int, pos, width uint32) int {
+	if f.reversed {
+		j = f.count - 1 - j
+	}
+	return int(pos&0xff) + j*int(width&0xff)
 }
 
 // columnsOf are Pack and Unpack with columns of every type, and a few.
@@ -538,6 +556,40 @@ func columnsOf[T Word]() []entry {
 			packEntry[T](true, same, same.constantKind(), same), packEntry[T](false, constants...),
 			unpackEntry[T](everyKind...), unpackEntry[T](same, fieldKind{size: 1}), unpackEntry[T](same, same)),
 	)
+}
+
+// array returns the kind of an Array of unsigned elements.
+func array(size, count, stride, short int) fieldKind {
+	return fieldKind{size: size, layout: layout{count: count, stride: stride, short: short}}
+}
+
+// ofSigned returns f with signed elements, reversedKind f with the first element highest.
+func (f fieldKind) ofSigned() fieldKind     { f.signed = true; return f }
+func (f fieldKind) reversedKind() fieldKind { f.reversed = true; return f }
+
+// widestLane bounds the bytes that a lane of an operand takes.
+const widestLane = 64
+
+// arraysOf are Pack and Unpack with arrays: alone, at a stride, short of elements in the last word, and among others. No
+// two arrays of one entry have the same size and stride, since they might lie in each other's gaps.
+func arraysOf[T Word]() []entry {
+	u8 := fieldKind{size: 1}
+	lists := [][]fieldKind{
+		{array(1, 3, 3, 0)},
+		{array(1, 4, 4, 0).reversedKind()},
+		{array(1, 12, 12, 5)},
+		{array(1, 60, 64, 5)},
+		{array(2, 4, 4, 1).ofSigned()},
+		{array(4, 2, 3, 2).reversedKind()},
+		{array(1, 1, 4, 2), array(2, 1, 2, 0), u8},
+		{array(1, 2, 17, 16).ofSigned(), array(8, 1, 2, 1), fieldKind{size: 4, signed: true}, array(2, 3, 5, 0)},
+	}
+	var list []entry
+	for i, kinds := range lists {
+		mixed := append(slices.Clone(kinds), fieldKind{size: 8, constant: true})
+		list = append(list, packEntry[T](i%2 > 0, kinds...), packEntry[T](i%2 == 0, mixed...), unpackEntry[T](kinds...))
+	}
+	return named[T](list...)
 }
 
 // fieldName is what the functions call field k.
@@ -577,12 +629,12 @@ func packEntry[T Word](base bool, kinds ...fieldKind) entry {
 	name := fmt.Sprint(kinds)
 	for k, f := range kinds {
 		if !f.constant {
-			e.ops = append(e.ops, op{fieldName(k), f.size, wordKind})
+			e.ops = append(e.ops, op{name: fieldName(k), size: f.size, array: f.layout})
 		}
 	}
 	baseOp := len(e.ops)
 	if base {
-		e.ops = append(e.ops, op{"base", size, wordKind})
+		e.ops = append(e.ops, op{name: "base", size: size})
 		name += " base"
 	}
 	e.name = e.fn + strings.ReplaceAll(name, " ", ",")
@@ -600,12 +652,22 @@ func packEntry[T Word](base bool, kinds ...fieldKind) entry {
 		}
 		op := e.firstColumn()
 		for k, f := range kinds {
-			v := a.value[k]
-			if !f.constant {
-				v = load(a.ops[op], f.size, i)
-				op++
+			insert := func(v uint64, j int) {
+				if pos := f.place(j, a.pos[k], a.width[k]); pos < 8*size {
+					w = oracleBFI(8*size, oracleMoved(8*f.size, f.signed, v, int64(a.from[k])), w, uint32(pos), a.width[k])
+				}
 			}
-			w = oracleBFI(8*size, oracleMoved(8*f.size, f.signed, v, int64(a.from[k])), w, a.pos[k], a.width[k])
+			if f.constant {
+				insert(a.value[k], 0)
+				continue
+			}
+			stride := max(f.stride, 1)
+			for j := range max(f.count, 1) {
+				if !a.last || j < stride-f.short {
+					insert(load(a.ops[op], f.size, i*stride+j), j)
+				}
+			}
+			op++
 		}
 		return w
 	}
@@ -621,16 +683,22 @@ func unpackEntry[T Word](kinds ...fieldKind) entry {
 	size := int(unsafe.Sizeof(T(0)))
 	e := &entry{fn: "Unpack", outs: len(kinds), fields: len(kinds), pack: kinds}
 	for k, f := range kinds {
-		e.ops = append(e.ops, op{fieldName(k), f.size, wordKind})
+		e.ops = append(e.ops, op{name: fieldName(k), size: f.size, array: f.layout})
 	}
-	e.ops = append(e.ops, op{"src", size, wordKind})
+	e.ops = append(e.ops, op{name: "src", size: size})
 	e.name = e.fn + strings.ReplaceAll(fmt.Sprint(kinds), " ", ",")
 	e.call = func(a *args) {
 		Unpack(words[T](a.ops[len(kinds)]), e.fieldsOf(a)...)
 	}
 	e.want = func(a *args, k, i int) uint64 {
-		x := oracleBFE(8*size, kinds[k].signed, load(a.ops[len(kinds)], size, i), a.pos[k], a.width[k])
-		return oracleMoved(8*size, kinds[k].signed, x, -int64(a.from[k]))
+		f := kinds[k]
+		stride := max(f.stride, 1)
+		if i%stride >= max(f.count, 1) {
+			return load(a.ops[k], f.size, i) // a gap
+		}
+		pos := min(f.place(i%stride, a.pos[k], a.width[k]), 255)
+		x := oracleBFE(8*size, f.signed, load(a.ops[len(kinds)], size, i/stride), uint32(pos), a.width[k])
+		return oracleMoved(8*size, f.signed, x, -int64(a.from[k]))
 	}
 	e.stack = func() {
 		var s onStack[T]
