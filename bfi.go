@@ -130,7 +130,7 @@ func Insert[T Word](dst, src, base []T, pos, width uint32) {
 	if !(fits(dst, src) && fits(dst, base)) {
 		panic(misfit("Insert", operandOf("dst", dst), operandOf("src", src), operandOf("base", base)))
 	}
-	insert(pointer(dst), pointer(src), pointer(base), len(dst), pos&0xff, fieldMask[T](pos, width), false)
+	insert(pointer(dst), pointer(src), pointer(base), len(dst), pos&0xff, fieldMask[T](pos, width), throughCache)
 }
 
 // InsertEach is [Insert] with a field of its own in each lane: it sets each dst[i]
@@ -143,7 +143,7 @@ func InsertEach[T Word](dst, src, base []T, pos, width []uint32) {
 		panic(misfit("InsertEach", operandOf("dst", dst), operandOf("src", src), operandOf("base", base),
 			operandOf("pos", pos), operandOf("width", width)))
 	}
-	insertEach[T](pointer(dst), pointer(src), pointer(base), pointer(pos), pointer(width), len(dst), false)
+	insertEach[T](pointer(dst), pointer(src), pointer(base), pointer(pos), pointer(width), len(dst), throughCache)
 }
 
 // Fill sets each dst[i] to base[i] with the field at pos replaced by the low width
@@ -155,7 +155,7 @@ func Fill[T Word](dst []T, value T, base []T, pos, width uint32) {
 	if !fits(dst, base) {
 		panic(misfit("Fill", operandOf("dst", dst), operandOf("base", base)))
 	}
-	fill(pointer(dst), pointer(base), len(dst), Bfi(value, 0, pos, width), fieldMask[T](pos, width), false)
+	fill(pointer(dst), pointer(base), len(dst), Bfi(value, 0, pos, width), fieldMask[T](pos, width), throughCache)
 }
 
 // Select takes each bit from src where mask has a one, and from base where mask
@@ -166,7 +166,7 @@ func Select[T Word](dst, mask, src, base []T) {
 	if !(fits(dst, mask) && fits(dst, src) && fits(dst, base)) {
 		panic(misfit("Select", operandOf("dst", dst), operandOf("mask", mask), operandOf("src", src), operandOf("base", base)))
 	}
-	selectBits[T](pointer(dst), pointer(mask), pointer(src), pointer(base), len(dst), false)
+	selectBits[T](pointer(dst), pointer(mask), pointer(src), pointer(base), len(dst), throughCache)
 }
 
 // Extract sets each dst[i] to the field of src[i] that has width bits from bit pos
@@ -181,7 +181,7 @@ func Extract[T Word](dst, src []T, pos, width uint32) {
 		panic(misfit("Extract", operandOf("dst", dst), operandOf("src", src)))
 	}
 	pos, mask, sign := extraction[T](pos, width)
-	extract(pointer(dst), pointer(src), len(dst), pos, mask, sign, false)
+	extract(pointer(dst), pointer(src), len(dst), pos, mask, sign, throughCache)
 }
 
 // ExtractEach is [Extract] with a field of its own in each lane: it sets each
@@ -193,5 +193,5 @@ func ExtractEach[T Word](dst, src []T, pos, width []uint32) {
 	if !(fits(dst, src) && fits(dst, pos) && fits(dst, width)) {
 		panic(misfit("ExtractEach", operandOf("dst", dst), operandOf("src", src), operandOf("pos", pos), operandOf("width", width)))
 	}
-	extractEach[T](pointer(dst), pointer(src), pointer(pos), pointer(width), len(dst), false)
+	extractEach[T](pointer(dst), pointer(src), pointer(pos), pointer(width), len(dst), throughCache)
 }

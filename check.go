@@ -2,6 +2,7 @@ package bfi
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 	"unsafe"
 )
@@ -44,6 +45,21 @@ func maskLen[M Mask](n int) int {
 func pointer[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
 func address[T any](s []T) uintptr { return uintptr(pointer(s)) }
+
+// from returns the address of lane i of a slice of T at p.
+func from[T Word](p unsafe.Pointer, i int) unsafe.Pointer {
+	return unsafe.Add(p, i*int(unsafe.Sizeof(T(0))))
+}
+
+// throughCache is the stream argument of a call that has not been cut into pieces.
+const throughCache = false
+
+// streams reports whether a call of many pieces streams. It does if it moves at
+// least streamBytes, if it is not in place, and if dst is aligned to its words of
+// size bytes.
+func streams(dst unsafe.Pointer, size, moved uintptr, sources ...unsafe.Pointer) bool {
+	return moved >= streamBytes && !slices.Contains(sources, dst) && uintptr(dst)%size == 0
+}
 
 // An operand describes a slice, whatever its type, for misfit.
 type operand struct {

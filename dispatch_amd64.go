@@ -384,62 +384,72 @@ func unpack32AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
 //go:noescape
 func unpack64AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
 
+// Each function below runs the kernels of its name at the current level.
+// Those over slices and under a mask cut long calls into pieces. For slices, stream
+// says whether a piece streams.
+
 func insert[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T, stream bool) {
 	if current == levelGeneric {
 		insertGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), pos, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != src && dst != base && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+size), src, base)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			insert[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), pos, mask, stream)
+			m := min(n-i, pieceLanes[T]())
+			insert[T](from[T](dst, i), from[T](src, i), from[T](base, i), m, pos, mask, streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(base, n, size)
+	writes(dst, n, size)
 	switch {
 	case current == levelAVX512:
-		insertAVX512(dst, src, base, n*int(unsafe.Sizeof(T(0))), uint64(pos), replicate(mask), int(unsafe.Sizeof(T(0))), stream)
+		insertAVX512(dst, src, base, n*int(size), uint64(pos), replicate(mask), int(size), stream)
 	case current == levelAVX2:
-		insertAVX2(dst, src, base, n*int(unsafe.Sizeof(T(0))), uint64(pos), replicate(mask), int(unsafe.Sizeof(T(0))), stream)
+		insertAVX2(dst, src, base, n*int(size), uint64(pos), replicate(mask), int(size), stream)
 	}
 }
 
 func insertEach[T Word](dst, src, base, pos, width unsafe.Pointer, n int, stream bool) {
 	if current == levelGeneric {
-		insertEachGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n), slice[uint32](width, n))
+		insertEachGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
+			slice[uint32](width, n))
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(uint32(0))+unsafe.Sizeof(uint32(0))) >= streamBytes && dst != src && dst != base && dst != pos && dst != width && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+size+4+4), src, base, pos, width)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			insertEach[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), min(pieceLanes[T](), n-i), stream)
+			m := min(n-i, pieceLanes[T]())
+			insertEach[T](from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), m, streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(base, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
+	writes(dst, n, size)
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
+	case current == levelAVX512 && size == 1:
 		insertEach8AVX512(dst, src, base, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
+	case current == levelAVX512 && size == 2:
 		insertEach16AVX512(dst, src, base, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
+	case current == levelAVX512 && size == 4:
 		insertEach32AVX512(dst, src, base, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
+	case current == levelAVX512 && size == 8:
 		insertEach64AVX512(dst, src, base, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
+	case current == levelAVX2 && size == 1:
 		insertEach8AVX2(dst, src, base, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
+	case current == levelAVX2 && size == 2:
 		insertEach16AVX2(dst, src, base, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
+	case current == levelAVX2 && size == 4:
 		insertEach32AVX2(dst, src, base, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
+	case current == levelAVX2 && size == 8:
 		insertEach64AVX2(dst, src, base, pos, width, n, stream)
 	}
 }
@@ -449,20 +459,22 @@ func fill[T Word](dst, base unsafe.Pointer, n int, value, mask T, stream bool) {
 		fillGeneric(slice[T](dst, n), slice[T](base, n), value, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != base && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size), base)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			fill[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), value, mask, stream)
+			m := min(n-i, pieceLanes[T]())
+			fill[T](from[T](dst, i), from[T](base, i), m, value, mask, streamed)
 		}
 		return
 	}
-	reads(base, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(base, n, size)
+	writes(dst, n, size)
 	switch {
 	case current == levelAVX512:
-		fillAVX512(dst, base, n*int(unsafe.Sizeof(T(0))), replicate(value), replicate(mask), int(unsafe.Sizeof(T(0))), stream)
+		fillAVX512(dst, base, n*int(size), replicate(value), replicate(mask), int(size), stream)
 	case current == levelAVX2:
-		fillAVX2(dst, base, n*int(unsafe.Sizeof(T(0))), replicate(value), replicate(mask), int(unsafe.Sizeof(T(0))), stream)
+		fillAVX2(dst, base, n*int(size), replicate(value), replicate(mask), int(size), stream)
 	}
 }
 
@@ -471,22 +483,24 @@ func selectBits[T Word](dst, mask, src, base unsafe.Pointer, n int, stream bool)
 		selectBitsGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n))
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != mask && dst != src && dst != base && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+size+size), mask, src, base)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			selectBits[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), stream)
+			m := min(n-i, pieceLanes[T]())
+			selectBits[T](from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), m, streamed)
 		}
 		return
 	}
-	reads(mask, n, unsafe.Sizeof(T(0)))
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(mask, n, size)
+	reads(src, n, size)
+	reads(base, n, size)
+	writes(dst, n, size)
 	switch {
 	case current == levelAVX512:
-		selectBitsAVX512(dst, mask, src, base, n*int(unsafe.Sizeof(T(0))), int(unsafe.Sizeof(T(0))), stream)
+		selectBitsAVX512(dst, mask, src, base, n*int(size), int(size), stream)
 	case current == levelAVX2:
-		selectBitsAVX2(dst, mask, src, base, n*int(unsafe.Sizeof(T(0))), int(unsafe.Sizeof(T(0))), stream)
+		selectBitsAVX2(dst, mask, src, base, n*int(size), int(size), stream)
 	}
 }
 
@@ -495,49 +509,52 @@ func extractEach[T Word](dst, src, pos, width unsafe.Pointer, n int, stream bool
 		extractEachGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n))
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(uint32(0))+unsafe.Sizeof(uint32(0))) >= streamBytes && dst != src && dst != pos && dst != width && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+4+4), src, pos, width)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			extractEach[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), min(pieceLanes[T](), n-i), stream)
+			m := min(n-i, pieceLanes[T]())
+			extractEach[T](from[T](dst, i), from[T](src, i), from[uint32](pos, i), from[uint32](width, i), m,
+				streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
+	writes(dst, n, size)
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && ^T(0) > 0:
+	case current == levelAVX512 && size == 1 && ^T(0) > 0:
 		extractEachUnsigned8AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && ^T(0) < 0:
+	case current == levelAVX512 && size == 1 && ^T(0) < 0:
 		extractEachSigned8AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && ^T(0) > 0:
+	case current == levelAVX512 && size == 2 && ^T(0) > 0:
 		extractEachUnsigned16AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && ^T(0) < 0:
+	case current == levelAVX512 && size == 2 && ^T(0) < 0:
 		extractEachSigned16AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
+	case current == levelAVX512 && size == 4 && ^T(0) > 0:
 		extractEachUnsigned32AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
+	case current == levelAVX512 && size == 4 && ^T(0) < 0:
 		extractEachSigned32AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
+	case current == levelAVX512 && size == 8 && ^T(0) > 0:
 		extractEachUnsigned64AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
+	case current == levelAVX512 && size == 8 && ^T(0) < 0:
 		extractEachSigned64AVX512(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && ^T(0) > 0:
+	case current == levelAVX2 && size == 1 && ^T(0) > 0:
 		extractEachUnsigned8AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && ^T(0) < 0:
+	case current == levelAVX2 && size == 1 && ^T(0) < 0:
 		extractEachSigned8AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && ^T(0) > 0:
+	case current == levelAVX2 && size == 2 && ^T(0) > 0:
 		extractEachUnsigned16AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && ^T(0) < 0:
+	case current == levelAVX2 && size == 2 && ^T(0) < 0:
 		extractEachSigned16AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
+	case current == levelAVX2 && size == 4 && ^T(0) > 0:
 		extractEachUnsigned32AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
+	case current == levelAVX2 && size == 4 && ^T(0) < 0:
 		extractEachSigned32AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
+	case current == levelAVX2 && size == 8 && ^T(0) > 0:
 		extractEachUnsigned64AVX2(dst, src, pos, width, n, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
+	case current == levelAVX2 && size == 8 && ^T(0) < 0:
 		extractEachSigned64AVX2(dst, src, pos, width, n, stream)
 	}
 }
@@ -547,31 +564,33 @@ func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, s
 		extractGeneric(slice[T](dst, n), slice[T](src, n), pos, mask, sign)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != src && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size), src)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			extract[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), pos, mask, sign, stream)
+			m := min(n-i, pieceLanes[T]())
+			extract[T](from[T](dst, i), from[T](src, i), m, pos, mask, sign, streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	writes(dst, n, size)
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
+	case current == levelAVX512 && size == 1:
 		extract8AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
+	case current == levelAVX512 && size == 2:
 		extract16AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
+	case current == levelAVX512 && size == 4:
 		extract32AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
+	case current == levelAVX512 && size == 8:
 		extract64AVX512(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
+	case current == levelAVX2 && size == 1:
 		extract8AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
+	case current == levelAVX2 && size == 2:
 		extract16AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
+	case current == levelAVX2 && size == 4:
 		extract32AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
+	case current == levelAVX2 && size == 8:
 		extract64AVX2(dst, src, n, uint64(pos), replicate(mask), replicate(sign), stream)
 	}
 }
@@ -581,43 +600,53 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 		insertMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), active, pos, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			insertMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask)
+			insertMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i),
+				active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(base, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
-		if unsafe.Sizeof(M(0))*unsafe.Sizeof(T(0)) < 8 && m%64 != 0 {
+		if unsafe.Sizeof(M(0))*size < 8 && m%64 != 0 {
 			if m &^= 63; m == 0 {
 				last = lastBits(active, n)
 				m, bits = n-i, unsafe.Pointer(&last)
 			}
 		}
 		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-			insertMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-			insertMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-			insertMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-			insertMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-			insertMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-			insertMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-			insertMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-			insertMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
+		case current == levelAVX512 && size == 1:
+			insertMasked8AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX512 && size == 2:
+			insertMasked16AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX512 && size == 4:
+			insertMasked32AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX512 && size == 8:
+			insertMasked64AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX2 && size == 1:
+			insertMasked8AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX2 && size == 2:
+			insertMasked16AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX2 && size == 4:
+			insertMasked32AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case current == levelAVX2 && size == 8:
+			insertMasked64AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
 		}
 		i += m
 	}
@@ -625,48 +654,59 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 
 func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int) {
 	if current == levelGeneric {
-		insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n), slice[uint32](width, n), active)
+		insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
+			slice[uint32](width, n), active)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			insertEachMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			insertEachMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), active[i/maskBits[M]():][:maskLen[M](m)], m)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
+	reads(src, n, size)
+	reads(base, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
-		if unsafe.Sizeof(M(0))*unsafe.Sizeof(T(0)) < 8 && m%64 != 0 {
+		if unsafe.Sizeof(M(0))*size < 8 && m%64 != 0 {
 			if m &^= 63; m == 0 {
 				last = lastBits(active, n)
 				m, bits = n-i, unsafe.Pointer(&last)
 			}
 		}
 		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-			insertEachMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-			insertEachMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-			insertEachMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-			insertEachMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-			insertEachMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-			insertEachMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-			insertEachMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-			insertEachMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
+		case current == levelAVX512 && size == 1:
+			insertEachMasked8AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 2:
+			insertEachMasked16AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 4:
+			insertEachMasked32AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 8:
+			insertEachMasked64AVX512(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 1:
+			insertEachMasked8AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 2:
+			insertEachMasked16AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 4:
+			insertEachMasked32AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 8:
+			insertEachMasked64AVX2(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
 		}
 		i += m
 	}
@@ -677,42 +717,44 @@ func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, val
 		fillMaskedGeneric(slice[T](dst, n), slice[T](base, n), active, value, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			fillMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, value, mask)
+			fillMasked[T](from[T](dst, i), from[T](base, i), active[i/maskBits[M]():][:maskLen[M](m)], m, value,
+				mask)
 		}
 		return
 	}
-	reads(base, n, unsafe.Sizeof(T(0)))
+	reads(base, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
-		if unsafe.Sizeof(M(0))*unsafe.Sizeof(T(0)) < 8 && m%64 != 0 {
+		if unsafe.Sizeof(M(0))*size < 8 && m%64 != 0 {
 			if m &^= 63; m == 0 {
 				last = lastBits(active, n)
 				m, bits = n-i, unsafe.Pointer(&last)
 			}
 		}
 		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-			fillMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-			fillMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-			fillMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-			fillMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-			fillMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-			fillMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-			fillMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-			fillMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX512 && size == 1:
+			fillMasked8AVX512(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX512 && size == 2:
+			fillMasked16AVX512(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX512 && size == 4:
+			fillMasked32AVX512(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX512 && size == 8:
+			fillMasked64AVX512(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX2 && size == 1:
+			fillMasked8AVX2(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX2 && size == 2:
+			fillMasked16AVX2(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX2 && size == 4:
+			fillMasked32AVX2(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case current == levelAVX2 && size == 8:
+			fillMasked64AVX2(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
 		}
 		i += m
 	}
@@ -723,44 +765,46 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 		selectMaskedGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n), active)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			selectMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			selectMasked[T](from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i),
+				active[i/maskBits[M]():][:maskLen[M](m)], m)
 		}
 		return
 	}
-	reads(mask, n, unsafe.Sizeof(T(0)))
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
+	reads(mask, n, size)
+	reads(src, n, size)
+	reads(base, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
-		if unsafe.Sizeof(M(0))*unsafe.Sizeof(T(0)) < 8 && m%64 != 0 {
+		if unsafe.Sizeof(M(0))*size < 8 && m%64 != 0 {
 			if m &^= 63; m == 0 {
 				last = lastBits(active, n)
 				m, bits = n-i, unsafe.Pointer(&last)
 			}
 		}
 		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-			selectMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-			selectMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-			selectMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-			selectMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-			selectMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-			selectMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-			selectMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-			selectMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
+		case current == levelAVX512 && size == 1:
+			selectMasked8AVX512(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX512 && size == 2:
+			selectMasked16AVX512(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX512 && size == 4:
+			selectMasked32AVX512(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX512 && size == 8:
+			selectMasked64AVX512(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX2 && size == 1:
+			selectMasked8AVX2(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX2 && size == 2:
+			selectMasked16AVX2(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX2 && size == 4:
+			selectMasked32AVX2(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case current == levelAVX2 && size == 8:
+			selectMasked64AVX2(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
 		}
 		i += m
 	}
@@ -771,42 +815,52 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask, sign)
+			extractMasked[T](from[T](dst, i), from[T](src, i), active[i/maskBits[M]():][:maskLen[M](m)], m, pos,
+				mask, sign)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
-		if unsafe.Sizeof(M(0))*unsafe.Sizeof(T(0)) < 8 && m%64 != 0 {
+		if unsafe.Sizeof(M(0))*size < 8 && m%64 != 0 {
 			if m &^= 63; m == 0 {
 				last = lastBits(active, n)
 				m, bits = n-i, unsafe.Pointer(&last)
 			}
 		}
 		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
-			extractMasked8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
-			extractMasked16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-			extractMasked32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-			extractMasked64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
-			extractMasked8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
-			extractMasked16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-			extractMasked32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-			extractMasked64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
+		case current == levelAVX512 && size == 1:
+			extractMasked8AVX512(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX512 && size == 2:
+			extractMasked16AVX512(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX512 && size == 4:
+			extractMasked32AVX512(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX512 && size == 8:
+			extractMasked64AVX512(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX2 && size == 1:
+			extractMasked8AVX2(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX2 && size == 2:
+			extractMasked16AVX2(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX2 && size == 4:
+			extractMasked32AVX2(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case current == levelAVX2 && size == 8:
+			extractMasked64AVX2(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
 		}
 		i += m
 	}
@@ -814,63 +868,82 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 
 func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int) {
 	if current == levelGeneric {
-		extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n), active)
+		extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n),
+			active)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractEachMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			extractEachMasked[T](from[T](dst, i), from[T](src, i), from[uint32](pos, i), from[uint32](width, i),
+				active[i/maskBits[M]():][:maskLen[M](m)], m)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
+	reads(src, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
-		if unsafe.Sizeof(M(0))*unsafe.Sizeof(T(0)) < 8 && m%64 != 0 {
+		if unsafe.Sizeof(M(0))*size < 8 && m%64 != 0 {
 			if m &^= 63; m == 0 {
 				last = lastBits(active, n)
 				m, bits = n-i, unsafe.Pointer(&last)
 			}
 		}
 		switch {
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && ^T(0) > 0:
-			extractEachMaskedUnsigned8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1 && ^T(0) < 0:
-			extractEachMaskedSigned8AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && ^T(0) > 0:
-			extractEachMaskedUnsigned16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2 && ^T(0) < 0:
-			extractEachMaskedSigned16AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
-			extractEachMaskedUnsigned32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
-			extractEachMaskedSigned32AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
-			extractEachMaskedUnsigned64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
-			extractEachMaskedSigned64AVX512(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && ^T(0) > 0:
-			extractEachMaskedUnsigned8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1 && ^T(0) < 0:
-			extractEachMaskedSigned8AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && ^T(0) > 0:
-			extractEachMaskedUnsigned16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2 && ^T(0) < 0:
-			extractEachMaskedSigned16AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
-			extractEachMaskedUnsigned32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
-			extractEachMaskedSigned32AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
-			extractEachMaskedUnsigned64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
-			extractEachMaskedSigned64AVX2(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
+		case current == levelAVX512 && size == 1 && ^T(0) > 0:
+			extractEachMaskedUnsigned8AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 1 && ^T(0) < 0:
+			extractEachMaskedSigned8AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 2 && ^T(0) > 0:
+			extractEachMaskedUnsigned16AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 2 && ^T(0) < 0:
+			extractEachMaskedSigned16AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 4 && ^T(0) > 0:
+			extractEachMaskedUnsigned32AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 4 && ^T(0) < 0:
+			extractEachMaskedSigned32AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 8 && ^T(0) > 0:
+			extractEachMaskedUnsigned64AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX512 && size == 8 && ^T(0) < 0:
+			extractEachMaskedSigned64AVX512(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 1 && ^T(0) > 0:
+			extractEachMaskedUnsigned8AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 1 && ^T(0) < 0:
+			extractEachMaskedSigned8AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 2 && ^T(0) > 0:
+			extractEachMaskedUnsigned16AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 2 && ^T(0) < 0:
+			extractEachMaskedSigned16AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 4 && ^T(0) > 0:
+			extractEachMaskedUnsigned32AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 4 && ^T(0) < 0:
+			extractEachMaskedSigned32AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 8 && ^T(0) > 0:
+			extractEachMaskedUnsigned64AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case current == levelAVX2 && size == 8 && ^T(0) < 0:
+			extractEachMaskedSigned64AVX2(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
 		}
 		i += m
 	}
@@ -881,20 +954,25 @@ func insertWarp[T Register](dst, src, base *[WarpSize]T, pos, width *[WarpSize]u
 		insertWarpGeneric(dst, src, base, pos, width, active)
 		return
 	}
-	reads(unsafe.Pointer(src), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(base), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(pos), WarpSize, unsafe.Sizeof(uint32(0)))
-	reads(unsafe.Pointer(width), WarpSize, unsafe.Sizeof(uint32(0)))
-	writes(unsafe.Pointer(dst), WarpSize, unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	reads(unsafe.Pointer(src), WarpSize, size)
+	reads(unsafe.Pointer(base), WarpSize, size)
+	reads(unsafe.Pointer(pos), WarpSize, 4)
+	reads(unsafe.Pointer(width), WarpSize, 4)
+	writes(unsafe.Pointer(dst), WarpSize, size)
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-		insertWarp32AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-		insertWarp64AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-		insertWarp32AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-		insertWarp64AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos), unsafe.Pointer(width), active)
+	case current == levelAVX512 && size == 4:
+		insertWarp32AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX512 && size == 8:
+		insertWarp64AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX2 && size == 4:
+		insertWarp32AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX2 && size == 8:
+		insertWarp64AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
 	}
 }
 
@@ -903,19 +981,24 @@ func selectWarp[T Register](dst, mask, src, base *[WarpSize]T, active uint32) {
 		selectWarpGeneric(dst, mask, src, base, active)
 		return
 	}
-	reads(unsafe.Pointer(mask), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(src), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(base), WarpSize, unsafe.Sizeof(T(0)))
-	writes(unsafe.Pointer(dst), WarpSize, unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	reads(unsafe.Pointer(mask), WarpSize, size)
+	reads(unsafe.Pointer(src), WarpSize, size)
+	reads(unsafe.Pointer(base), WarpSize, size)
+	writes(unsafe.Pointer(dst), WarpSize, size)
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
-		selectWarp32AVX512(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base), active)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
-		selectWarp64AVX512(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
-		selectWarp32AVX2(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
-		selectWarp64AVX2(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base), active)
+	case current == levelAVX512 && size == 4:
+		selectWarp32AVX512(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base),
+			active)
+	case current == levelAVX512 && size == 8:
+		selectWarp64AVX512(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base),
+			active)
+	case current == levelAVX2 && size == 4:
+		selectWarp32AVX2(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base),
+			active)
+	case current == levelAVX2 && size == 8:
+		selectWarp64AVX2(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base),
+			active)
 	}
 }
 
@@ -924,27 +1007,36 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 		extractWarpGeneric(dst, src, pos, width, active)
 		return
 	}
-	reads(unsafe.Pointer(src), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(pos), WarpSize, unsafe.Sizeof(uint32(0)))
-	reads(unsafe.Pointer(width), WarpSize, unsafe.Sizeof(uint32(0)))
-	writes(unsafe.Pointer(dst), WarpSize, unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	reads(unsafe.Pointer(src), WarpSize, size)
+	reads(unsafe.Pointer(pos), WarpSize, 4)
+	reads(unsafe.Pointer(width), WarpSize, 4)
+	writes(unsafe.Pointer(dst), WarpSize, size)
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
-		extractWarpUnsigned32AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
-		extractWarpSigned32AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
-		extractWarpUnsigned64AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
-		extractWarpSigned64AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
-		extractWarpUnsigned32AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
-		extractWarpSigned32AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
-		extractWarpUnsigned64AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
-		extractWarpSigned64AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
+	case current == levelAVX512 && size == 4 && ^T(0) > 0:
+		extractWarpUnsigned32AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX512 && size == 4 && ^T(0) < 0:
+		extractWarpSigned32AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX512 && size == 8 && ^T(0) > 0:
+		extractWarpUnsigned64AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX512 && size == 8 && ^T(0) < 0:
+		extractWarpSigned64AVX512(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX2 && size == 4 && ^T(0) > 0:
+		extractWarpUnsigned32AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX2 && size == 4 && ^T(0) < 0:
+		extractWarpSigned32AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width),
+			active)
+	case current == levelAVX2 && size == 8 && ^T(0) > 0:
+		extractWarpUnsigned64AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case current == levelAVX2 && size == 8 && ^T(0) < 0:
+		extractWarpSigned64AVX2(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width),
+			active)
 	}
 }
 
@@ -953,23 +1045,24 @@ func pack[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi, lane int, ke
 		packGeneric[T](dst, base, fields, lo, hi, keep, value)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	switch {
 	case current == levelAVX512 && lane == 1:
-		pack8AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack8AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value, stream)
 	case current == levelAVX512 && lane == 2:
-		pack16AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack16AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value, stream)
 	case current == levelAVX512 && lane == 4:
-		pack32AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack32AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value, stream)
 	case current == levelAVX512 && lane == 8:
-		pack64AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value, stream)
+		pack64AVX512(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value, stream)
 	case current == levelAVX2 && lane == 1:
-		pack8AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack8AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	case current == levelAVX2 && lane == 2:
-		pack16AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack16AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	case current == levelAVX2 && lane == 4:
-		pack32AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack32AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	case current == levelAVX2 && lane == 8:
-		pack64AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack64AVX2(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	}
 }
 
@@ -978,22 +1071,23 @@ func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool)
 		unpackGeneric[T](src, fields, lo, hi)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	switch {
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 1:
+	case current == levelAVX512 && size == 1:
 		unpack8AVX512(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 2:
+	case current == levelAVX512 && size == 2:
 		unpack16AVX512(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 4:
+	case current == levelAVX512 && size == 4:
 		unpack32AVX512(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX512 && unsafe.Sizeof(T(0)) == 8:
+	case current == levelAVX512 && size == 8:
 		unpack64AVX512(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 1:
+	case current == levelAVX2 && size == 1:
 		unpack8AVX2(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 2:
+	case current == levelAVX2 && size == 2:
 		unpack16AVX2(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 4:
+	case current == levelAVX2 && size == 4:
 		unpack32AVX2(src, pointer(fields), len(fields), lo, hi, stream)
-	case current == levelAVX2 && unsafe.Sizeof(T(0)) == 8:
+	case current == levelAVX2 && size == 8:
 		unpack64AVX2(src, pointer(fields), len(fields), lo, hi, stream)
 	}
 }

@@ -197,52 +197,59 @@ func unpack32NEON(src, fields unsafe.Pointer, k, lo, hi int)
 //go:noescape
 func unpack64NEON(src, fields unsafe.Pointer, k, lo, hi int)
 
+// Each function below runs the kernels of its name at the current level.
+// Those over slices and under a mask cut long calls into pieces. For slices, stream
+// says whether a piece streams.
+
 func insert[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T, stream bool) {
 	if current == levelGeneric {
 		insertGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), pos, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != src && dst != base && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+size), src, base)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			insert[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), pos, mask, stream)
+			m := min(n-i, pieceLanes[T]())
+			insert[T](from[T](dst, i), from[T](src, i), from[T](base, i), m, pos, mask, streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
-	switch {
-	case true:
-		insertNEON(dst, src, base, n*int(unsafe.Sizeof(T(0))), uint64(pos), replicate(mask))
-	}
+	reads(src, n, size)
+	reads(base, n, size)
+	writes(dst, n, size)
+	insertNEON(dst, src, base, n*int(size), uint64(pos), replicate(mask))
 }
 
 func insertEach[T Word](dst, src, base, pos, width unsafe.Pointer, n int, stream bool) {
 	if current == levelGeneric {
-		insertEachGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n), slice[uint32](width, n))
+		insertEachGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
+			slice[uint32](width, n))
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(uint32(0))+unsafe.Sizeof(uint32(0))) >= streamBytes && dst != src && dst != base && dst != pos && dst != width && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+size+4+4), src, base, pos, width)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			insertEach[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), min(pieceLanes[T](), n-i), stream)
+			m := min(n-i, pieceLanes[T]())
+			insertEach[T](from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), m, streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(base, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
+	writes(dst, n, size)
 	switch {
-	case unsafe.Sizeof(T(0)) == 1:
+	case size == 1:
 		insertEach8NEON(dst, src, base, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 2:
+	case size == 2:
 		insertEach16NEON(dst, src, base, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 4:
+	case size == 4:
 		insertEach32NEON(dst, src, base, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 8:
+	case size == 8:
 		insertEach64NEON(dst, src, base, pos, width, n)
 	}
 }
@@ -252,19 +259,18 @@ func fill[T Word](dst, base unsafe.Pointer, n int, value, mask T, stream bool) {
 		fillGeneric(slice[T](dst, n), slice[T](base, n), value, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != base && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size), base)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			fill[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), value, mask, stream)
+			m := min(n-i, pieceLanes[T]())
+			fill[T](from[T](dst, i), from[T](base, i), m, value, mask, streamed)
 		}
 		return
 	}
-	reads(base, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
-	switch {
-	case true:
-		fillNEON(dst, base, n*int(unsafe.Sizeof(T(0))), replicate(value), replicate(mask))
-	}
+	reads(base, n, size)
+	writes(dst, n, size)
+	fillNEON(dst, base, n*int(size), replicate(value), replicate(mask))
 }
 
 func selectBits[T Word](dst, mask, src, base unsafe.Pointer, n int, stream bool) {
@@ -272,21 +278,20 @@ func selectBits[T Word](dst, mask, src, base unsafe.Pointer, n int, stream bool)
 		selectBitsGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n))
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != mask && dst != src && dst != base && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+size+size), mask, src, base)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			selectBits[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), stream)
+			m := min(n-i, pieceLanes[T]())
+			selectBits[T](from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), m, streamed)
 		}
 		return
 	}
-	reads(mask, n, unsafe.Sizeof(T(0)))
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
-	switch {
-	case true:
-		selectBitsNEON(dst, mask, src, base, n*int(unsafe.Sizeof(T(0))))
-	}
+	reads(mask, n, size)
+	reads(src, n, size)
+	reads(base, n, size)
+	writes(dst, n, size)
+	selectBitsNEON(dst, mask, src, base, n*int(size))
 }
 
 func extractEach[T Word](dst, src, pos, width unsafe.Pointer, n int, stream bool) {
@@ -294,33 +299,36 @@ func extractEach[T Word](dst, src, pos, width unsafe.Pointer, n int, stream bool
 		extractEachGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n))
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))+unsafe.Sizeof(uint32(0))+unsafe.Sizeof(uint32(0))) >= streamBytes && dst != src && dst != pos && dst != width && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size+4+4), src, pos, width)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			extractEach[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), min(pieceLanes[T](), n-i), stream)
+			m := min(n-i, pieceLanes[T]())
+			extractEach[T](from[T](dst, i), from[T](src, i), from[uint32](pos, i), from[uint32](width, i), m,
+				streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
+	writes(dst, n, size)
 	switch {
-	case unsafe.Sizeof(T(0)) == 1 && ^T(0) > 0:
+	case size == 1 && ^T(0) > 0:
 		extractEachUnsigned8NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 1 && ^T(0) < 0:
+	case size == 1 && ^T(0) < 0:
 		extractEachSigned8NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 2 && ^T(0) > 0:
+	case size == 2 && ^T(0) > 0:
 		extractEachUnsigned16NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 2 && ^T(0) < 0:
+	case size == 2 && ^T(0) < 0:
 		extractEachSigned16NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
+	case size == 4 && ^T(0) > 0:
 		extractEachUnsigned32NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
+	case size == 4 && ^T(0) < 0:
 		extractEachSigned32NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
+	case size == 8 && ^T(0) > 0:
 		extractEachUnsigned64NEON(dst, src, pos, width, n)
-	case unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
+	case size == 8 && ^T(0) < 0:
 		extractEachSigned64NEON(dst, src, pos, width, n)
 	}
 }
@@ -330,23 +338,25 @@ func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, s
 		extractGeneric(slice[T](dst, n), slice[T](src, n), pos, mask, sign)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
-		stream = uintptr(n)*(unsafe.Sizeof(T(0))+unsafe.Sizeof(T(0))) >= streamBytes && dst != src && uintptr(dst)%unsafe.Sizeof(T(0)) == 0
+		streamed := streams(dst, size, uintptr(n)*(size+size), src)
 		for i := 0; i < n; i += pieceLanes[T]() {
-			extract[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), min(pieceLanes[T](), n-i), pos, mask, sign, stream)
+			m := min(n-i, pieceLanes[T]())
+			extract[T](from[T](dst, i), from[T](src, i), m, pos, mask, sign, streamed)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	writes(dst, n, size)
 	switch {
-	case unsafe.Sizeof(T(0)) == 1:
+	case size == 1:
 		extract8NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
-	case unsafe.Sizeof(T(0)) == 2:
+	case size == 2:
 		extract16NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
-	case unsafe.Sizeof(T(0)) == 4:
+	case size == 4:
 		extract32NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
-	case unsafe.Sizeof(T(0)) == 8:
+	case size == 8:
 		extract64NEON(dst, src, n, uint64(pos), replicate(mask), replicate(sign))
 	}
 }
@@ -356,17 +366,19 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 		insertMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), active, pos, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			insertMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask)
+			insertMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i),
+				active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
+	reads(base, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
@@ -377,14 +389,18 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 			}
 		}
 		switch {
-		case unsafe.Sizeof(T(0)) == 1:
-			insertMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case unsafe.Sizeof(T(0)) == 2:
-			insertMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case unsafe.Sizeof(T(0)) == 4:
-			insertMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
-		case unsafe.Sizeof(T(0)) == 8:
-			insertMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask))
+		case size == 1:
+			insertMasked8NEON(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case size == 2:
+			insertMasked16NEON(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case size == 4:
+			insertMasked32NEON(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
+		case size == 8:
+			insertMasked64NEON(from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, uint64(pos),
+				replicate(mask))
 		}
 		i += m
 	}
@@ -392,22 +408,25 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 
 func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int) {
 	if current == levelGeneric {
-		insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n), slice[uint32](width, n), active)
+		insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
+			slice[uint32](width, n), active)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			insertEachMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			insertEachMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), active[i/maskBits[M]():][:maskLen[M](m)], m)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
+	reads(src, n, size)
+	reads(base, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
@@ -418,14 +437,18 @@ func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer,
 			}
 		}
 		switch {
-		case unsafe.Sizeof(T(0)) == 1:
-			insertEachMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 2:
-			insertEachMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 4:
-			insertEachMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 8:
-			insertEachMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
+		case size == 1:
+			insertEachMasked8NEON(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 2:
+			insertEachMasked16NEON(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 4:
+			insertEachMasked32NEON(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 8:
+			insertEachMasked64NEON(from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
 		}
 		i += m
 	}
@@ -436,16 +459,18 @@ func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, val
 		fillMaskedGeneric(slice[T](dst, n), slice[T](base, n), active, value, mask)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			fillMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, value, mask)
+			fillMasked[T](from[T](dst, i), from[T](base, i), active[i/maskBits[M]():][:maskLen[M](m)], m, value,
+				mask)
 		}
 		return
 	}
-	reads(base, n, unsafe.Sizeof(T(0)))
+	reads(base, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
@@ -456,14 +481,14 @@ func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, val
 			}
 		}
 		switch {
-		case unsafe.Sizeof(T(0)) == 1:
-			fillMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case unsafe.Sizeof(T(0)) == 2:
-			fillMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case unsafe.Sizeof(T(0)) == 4:
-			fillMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
-		case unsafe.Sizeof(T(0)) == 8:
-			fillMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m, replicate(value), replicate(mask))
+		case size == 1:
+			fillMasked8NEON(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case size == 2:
+			fillMasked16NEON(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case size == 4:
+			fillMasked32NEON(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
+		case size == 8:
+			fillMasked64NEON(from[T](dst, i), from[T](base, i), bits, m, replicate(value), replicate(mask))
 		}
 		i += m
 	}
@@ -474,18 +499,20 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 		selectMaskedGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n), active)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			selectMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			selectMasked[T](from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i),
+				active[i/maskBits[M]():][:maskLen[M](m)], m)
 		}
 		return
 	}
-	reads(mask, n, unsafe.Sizeof(T(0)))
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(base, n, unsafe.Sizeof(T(0)))
+	reads(mask, n, size)
+	reads(src, n, size)
+	reads(base, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
@@ -496,14 +523,14 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 			}
 		}
 		switch {
-		case unsafe.Sizeof(T(0)) == 1:
-			selectMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 2:
-			selectMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 4:
-			selectMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 8:
-			selectMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(mask, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(base, i*int(unsafe.Sizeof(T(0)))), bits, m)
+		case size == 1:
+			selectMasked8NEON(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case size == 2:
+			selectMasked16NEON(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case size == 4:
+			selectMasked32NEON(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
+		case size == 8:
+			selectMasked64NEON(from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m)
 		}
 		i += m
 	}
@@ -514,16 +541,18 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask, sign)
+			extractMasked[T](from[T](dst, i), from[T](src, i), active[i/maskBits[M]():][:maskLen[M](m)], m, pos,
+				mask, sign)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
+	reads(src, n, size)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
@@ -534,14 +563,18 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 			}
 		}
 		switch {
-		case unsafe.Sizeof(T(0)) == 1:
-			extractMasked8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case unsafe.Sizeof(T(0)) == 2:
-			extractMasked16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case unsafe.Sizeof(T(0)) == 4:
-			extractMasked32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
-		case unsafe.Sizeof(T(0)) == 8:
-			extractMasked64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), bits, m, uint64(pos), replicate(mask), replicate(sign))
+		case size == 1:
+			extractMasked8NEON(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case size == 2:
+			extractMasked16NEON(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case size == 4:
+			extractMasked32NEON(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
+		case size == 8:
+			extractMasked64NEON(from[T](dst, i), from[T](src, i), bits, m, uint64(pos), replicate(mask),
+				replicate(sign))
 		}
 		i += m
 	}
@@ -549,21 +582,24 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 
 func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int) {
 	if current == levelGeneric {
-		extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n), active)
+		extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n),
+			active)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	if n > pieceLanes[T]() {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractEachMasked[T](unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			extractEachMasked[T](from[T](dst, i), from[T](src, i), from[uint32](pos, i), from[uint32](width, i),
+				active[i/maskBits[M]():][:maskLen[M](m)], m)
 		}
 		return
 	}
-	reads(src, n, unsafe.Sizeof(T(0)))
-	reads(pos, n, unsafe.Sizeof(uint32(0)))
-	reads(width, n, unsafe.Sizeof(uint32(0)))
+	reads(src, n, size)
+	reads(pos, n, 4)
+	reads(width, n, 4)
 	reads(pointer(active), len(active), unsafe.Sizeof(M(0)))
-	writes(dst, n, unsafe.Sizeof(T(0)))
+	writes(dst, n, size)
 	var last uint64
 	for i := 0; i < n; {
 		m, bits := n-i, unsafe.Add(pointer(active), i/8)
@@ -574,22 +610,30 @@ func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, acti
 			}
 		}
 		switch {
-		case unsafe.Sizeof(T(0)) == 1 && ^T(0) > 0:
-			extractEachMaskedUnsigned8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 1 && ^T(0) < 0:
-			extractEachMaskedSigned8NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 2 && ^T(0) > 0:
-			extractEachMaskedUnsigned16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 2 && ^T(0) < 0:
-			extractEachMaskedSigned16NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
-			extractEachMaskedUnsigned32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
-			extractEachMaskedSigned32NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
-			extractEachMaskedUnsigned64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
-		case unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
-			extractEachMaskedSigned64NEON(unsafe.Add(dst, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(src, i*int(unsafe.Sizeof(T(0)))), unsafe.Add(pos, i*int(unsafe.Sizeof(uint32(0)))), unsafe.Add(width, i*int(unsafe.Sizeof(uint32(0)))), bits, m)
+		case size == 1 && ^T(0) > 0:
+			extractEachMaskedUnsigned8NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 1 && ^T(0) < 0:
+			extractEachMaskedSigned8NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 2 && ^T(0) > 0:
+			extractEachMaskedUnsigned16NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 2 && ^T(0) < 0:
+			extractEachMaskedSigned16NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 4 && ^T(0) > 0:
+			extractEachMaskedUnsigned32NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 4 && ^T(0) < 0:
+			extractEachMaskedSigned32NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 8 && ^T(0) > 0:
+			extractEachMaskedUnsigned64NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
+		case size == 8 && ^T(0) < 0:
+			extractEachMaskedSigned64NEON(from[T](dst, i), from[T](src, i), from[uint32](pos, i),
+				from[uint32](width, i), bits, m)
 		}
 		i += m
 	}
@@ -600,16 +644,19 @@ func insertWarp[T Register](dst, src, base *[WarpSize]T, pos, width *[WarpSize]u
 		insertWarpGeneric(dst, src, base, pos, width, active)
 		return
 	}
-	reads(unsafe.Pointer(src), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(base), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(pos), WarpSize, unsafe.Sizeof(uint32(0)))
-	reads(unsafe.Pointer(width), WarpSize, unsafe.Sizeof(uint32(0)))
-	writes(unsafe.Pointer(dst), WarpSize, unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	reads(unsafe.Pointer(src), WarpSize, size)
+	reads(unsafe.Pointer(base), WarpSize, size)
+	reads(unsafe.Pointer(pos), WarpSize, 4)
+	reads(unsafe.Pointer(width), WarpSize, 4)
+	writes(unsafe.Pointer(dst), WarpSize, size)
 	switch {
-	case unsafe.Sizeof(T(0)) == 4:
-		insertWarp32NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case unsafe.Sizeof(T(0)) == 8:
-		insertWarp64NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos), unsafe.Pointer(width), active)
+	case size == 4:
+		insertWarp32NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case size == 8:
+		insertWarp64NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(base), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
 	}
 }
 
@@ -618,15 +665,18 @@ func selectWarp[T Register](dst, mask, src, base *[WarpSize]T, active uint32) {
 		selectWarpGeneric(dst, mask, src, base, active)
 		return
 	}
-	reads(unsafe.Pointer(mask), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(src), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(base), WarpSize, unsafe.Sizeof(T(0)))
-	writes(unsafe.Pointer(dst), WarpSize, unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	reads(unsafe.Pointer(mask), WarpSize, size)
+	reads(unsafe.Pointer(src), WarpSize, size)
+	reads(unsafe.Pointer(base), WarpSize, size)
+	writes(unsafe.Pointer(dst), WarpSize, size)
 	switch {
-	case unsafe.Sizeof(T(0)) == 4:
-		selectWarp32NEON(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base), active)
-	case unsafe.Sizeof(T(0)) == 8:
-		selectWarp64NEON(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base), active)
+	case size == 4:
+		selectWarp32NEON(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base),
+			active)
+	case size == 8:
+		selectWarp64NEON(unsafe.Pointer(dst), unsafe.Pointer(mask), unsafe.Pointer(src), unsafe.Pointer(base),
+			active)
 	}
 }
 
@@ -635,19 +685,24 @@ func extractWarp[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize]uint32
 		extractWarpGeneric(dst, src, pos, width, active)
 		return
 	}
-	reads(unsafe.Pointer(src), WarpSize, unsafe.Sizeof(T(0)))
-	reads(unsafe.Pointer(pos), WarpSize, unsafe.Sizeof(uint32(0)))
-	reads(unsafe.Pointer(width), WarpSize, unsafe.Sizeof(uint32(0)))
-	writes(unsafe.Pointer(dst), WarpSize, unsafe.Sizeof(T(0)))
+	size := unsafe.Sizeof(T(0))
+	reads(unsafe.Pointer(src), WarpSize, size)
+	reads(unsafe.Pointer(pos), WarpSize, 4)
+	reads(unsafe.Pointer(width), WarpSize, 4)
+	writes(unsafe.Pointer(dst), WarpSize, size)
 	switch {
-	case unsafe.Sizeof(T(0)) == 4 && ^T(0) > 0:
-		extractWarpUnsigned32NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case unsafe.Sizeof(T(0)) == 4 && ^T(0) < 0:
-		extractWarpSigned32NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case unsafe.Sizeof(T(0)) == 8 && ^T(0) > 0:
-		extractWarpUnsigned64NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
-	case unsafe.Sizeof(T(0)) == 8 && ^T(0) < 0:
-		extractWarpSigned64NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width), active)
+	case size == 4 && ^T(0) > 0:
+		extractWarpUnsigned32NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case size == 4 && ^T(0) < 0:
+		extractWarpSigned32NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width),
+			active)
+	case size == 8 && ^T(0) > 0:
+		extractWarpUnsigned64NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos),
+			unsafe.Pointer(width), active)
+	case size == 8 && ^T(0) < 0:
+		extractWarpSigned64NEON(unsafe.Pointer(dst), unsafe.Pointer(src), unsafe.Pointer(pos), unsafe.Pointer(width),
+			active)
 	}
 }
 
@@ -656,15 +711,16 @@ func pack[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi, lane int, ke
 		packGeneric[T](dst, base, fields, lo, hi, keep, value)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	switch {
 	case lane == 1:
-		pack8NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack8NEON(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	case lane == 2:
-		pack16NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack16NEON(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	case lane == 4:
-		pack32NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack32NEON(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	case lane == 8:
-		pack64NEON(dst, base, pointer(fields), len(fields), lo, hi, int(unsafe.Sizeof(T(0))), keep, value)
+		pack64NEON(dst, base, pointer(fields), len(fields), lo, hi, int(size), keep, value)
 	}
 }
 
@@ -673,14 +729,15 @@ func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool)
 		unpackGeneric[T](src, fields, lo, hi)
 		return
 	}
+	size := unsafe.Sizeof(T(0))
 	switch {
-	case unsafe.Sizeof(T(0)) == 1:
+	case size == 1:
 		unpack8NEON(src, pointer(fields), len(fields), lo, hi)
-	case unsafe.Sizeof(T(0)) == 2:
+	case size == 2:
 		unpack16NEON(src, pointer(fields), len(fields), lo, hi)
-	case unsafe.Sizeof(T(0)) == 4:
+	case size == 4:
 		unpack32NEON(src, pointer(fields), len(fields), lo, hi)
-	case unsafe.Sizeof(T(0)) == 8:
+	case size == 8:
 		unpack64NEON(src, pointer(fields), len(fields), lo, hi)
 	}
 }

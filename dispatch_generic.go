@@ -8,12 +8,15 @@ import "unsafe"
 
 func supported() []level { return []level{levelGeneric} }
 
+// Each function below runs the kernels of its name at the current level.
+
 func insert[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T, stream bool) {
 	insertGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), pos, mask)
 }
 
 func insertEach[T Word](dst, src, base, pos, width unsafe.Pointer, n int, stream bool) {
-	insertEachGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n), slice[uint32](width, n))
+	insertEachGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
+		slice[uint32](width, n))
 }
 
 func fill[T Word](dst, base unsafe.Pointer, n int, value, mask T, stream bool) {
@@ -37,7 +40,8 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 }
 
 func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int) {
-	insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n), slice[uint32](width, n), active)
+	insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
+		slice[uint32](width, n), active)
 }
 
 func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, value, mask T) {
@@ -53,7 +57,8 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 }
 
 func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int) {
-	extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n), active)
+	extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n),
+		active)
 }
 
 func insertWarp[T Register](dst, src, base *[WarpSize]T, pos, width *[WarpSize]uint32, active uint32) {
