@@ -74,8 +74,9 @@ func formOf[E Word](pos, width uint32) form {
 func (f form) shift() int    { return int(int8(f)) }
 func (f form) pos() uint32   { return uint32(f >> 8 & 0xff) }
 func (f form) from() uint32  { return uint32(uint8(f>>8 - f)) }
-func (f form) width() uint32 { return uint32(8*f.size()) - f.from() - uint32(int64(f)>>40) }
+func (f form) width() uint32 { return f.bits() - f.from() - uint32(int64(f)>>40) }
 func (f form) size() uintptr { return uintptr(f>>16&0xff) + 1 }
+func (f form) bits() uint32  { return 8 * uint32(f.size()) }
 func (f form) kind() uint64  { return uint64(f >> 24 & 0xff) }
 func (f form) count() int    { return int(f>>33&63) + 1 }
 
@@ -270,6 +271,16 @@ func (f *Field) put(word uint64, wordBits uint32, i int) {
 		size := f.form.size()
 		storeElement(unsafe.Add(f.data, uintptr(first+j)*size), int(size), v<<f.form.from())
 	}
+}
+
+// dense returns how the elements share a word of so many bits, if each field comes whole from its element and lies
+// whole in the word.
+func (f *Field) dense(wordBits int) (dense, bool) {
+	count, width, from, pos := f.form.count(), int(f.form.width()), int(f.form.from()), int(f.form.pos())
+	if width == 0 || f.form.uneven() || pos+count*width > wordBits {
+		return dense{}, false
+	}
+	return dense{count, width, from, pos, f.form.reversed(), f.form.signed()}, true
 }
 
 // wide returns a column that has the field's bits in words i to i+n, if there is one: a column of its own elements, or

@@ -191,6 +191,16 @@ const tileBytes = 2 << 10
 // packTiles packs fields after it has made columns of the Arrays, in an array of as many fields. An Array becomes a
 // column of words in a tile, unless wide has a column for it.
 func packTiles[T Word](dst, base []T, fields, columns []Field) {
+	size := int(unsafe.Sizeof(T(0)))
+	var m wholeMoves
+	switch {
+	case m.pack(pointer(base), fields, size, 0):
+		m.run(pointer(dst), size, len(dst))
+		return
+	case len(fields) == 1 && base == nil:
+		gather(dst, &fields[0], 0)
+		return
+	}
 	tiles := 0
 	for k := range fields {
 		if _, ok := fields[k].wide(0, 0); fields[k].form.array() && !ok {
@@ -198,7 +208,6 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 		}
 	}
 	var tile [tileBytes / 8]uint64
-	size := int(unsafe.Sizeof(T(0)))
 	piece := len(dst)
 	if tiles > 0 {
 		piece = min(piece, tileBytes/size/tiles)
@@ -215,7 +224,7 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 			c, ok := f.wide(i, n)
 			if !ok {
 				words := unsafe.Add(unsafe.Pointer(&tile), used*piece*size)
-				gather[T](slice[T](words, n), f, i)
+				gather(slice[T](words, n), f, i)
 				c = Field{noescape(words), uint64(n), f.bits(), formOf[T](0, 8*uint32(size))}
 				used++
 			}
@@ -232,6 +241,17 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 
 // gather makes words of an Array's elements alone, from word i of the call on.
 func gather[T Word](words []T, f *Field, i int) {
+	size := int(unsafe.Sizeof(T(0)))
+	var m wholeMoves
+	if m.pack(nil, unsafe.Slice(f, 1), size, i) {
+		m.run(pointer(words), size, len(words))
+		return
+	}
+	if d, ok := f.dense(8 * size); ok {
+		stride := int(f.stride()) * int(f.form.size())
+		gatherBits(pointer(words), size, len(words), unsafe.Add(f.data, i*stride), int(f.form.size()), stride, d)
+		return
+	}
 	for k := range words {
 		value, _ := f.at(i + k)
 		words[k] = T(value)

@@ -128,21 +128,58 @@ func unpackArrays[T Word](src []T, fields []Field) {
 	}
 	var array [maxFields]Field
 	columns := array[:0]
+	var done uint64 // a bit for each field
 	for k := range fields {
 		f := &fields[k]
-		if f.form.array() {
-			scatter(src, f)
-		} else {
+		switch {
+		case done>>k&1 != 0:
+		case f.form.array():
+			done |= scatter(src, fields[k:]) << k
+		default:
 			columns = append(columns, Field{noescape(f.data), f.n, f.mask, f.form})
 		}
 	}
-	plain, _ := surveyColumns(columns, address(src), len(src), unsafe.Sizeof(T(0)))
-	unpackFit(src, columns, plain)
+	if len(columns) > 0 {
+		plain, _ := surveyColumns(columns, address(src), len(src), unsafe.Sizeof(T(0)))
+		unpackFit(src, columns, plain)
+	}
 }
 
-// scatter unpacks words to the elements of an Array.
-func scatter[T Word](src []T, f *Field) {
-	for i, word := range src {
-		f.put(uint64(word)&low(bitsOf[T]()), bitsOf[T](), i)
+// scatter unpacks words to the elements of an Array, the first of some fields. It returns a bit for each field that is
+// done: others may be where bytes can be moved to several together.
+func scatter[T Word](src []T, fields []Field) (done uint64) {
+	size := int(unsafe.Sizeof(T(0)))
+	f, n := &fields[0], len(src)
+	var m wholeMoves
+	start, done := m.unpack(pointer(src), fields, size)
+	whole := done != 0
+	if !whole {
+		done = 1
 	}
+	for k := range fields {
+		// The last word may lack elements.
+		if n > 0 && done>>k&1 != 0 && !fields[k].full() {
+			n--
+			break
+		}
+	}
+	word := func(i int) uint64 { return uint64(src[i]) & low(bitsOf[T]()) }
+	for k := range fields {
+		if n < len(src) && done>>k&1 != 0 {
+			fields[k].put(word(n), bitsOf[T](), n)
+		}
+	}
+	d, isDense := f.dense(8 * size)
+	stride := int(f.stride()) * int(f.form.size())
+	switch {
+	case whole:
+		m.run(start, stride, n)
+	case isDense:
+		scatterBits(f.data, int(f.form.size()), stride, pointer(src), size, n, d)
+	default:
+		for i := range n {
+			f.put(word(i), bitsOf[T](), i)
+		}
+	}
+	return done
 }
