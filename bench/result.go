@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -306,7 +307,8 @@ func size(n int) string {
 	return fmt.Sprint(n)
 }
 
-// readmeTable is the speed table of the README, as a results file gives it.
+// readmeTable returns the README's table of speed for a results file: ratios first,
+// then lanes a second.
 func readmeTable(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -320,51 +322,49 @@ func readmeTable(path string) (string, error) {
 		return "", fmt.Errorf("%s: not the results of a whole run by this version of bench", path)
 	}
 	ours := library + " " + r.Kernels[len(r.Kernels)-1]
-	var b strings.Builder
-	// row writes the cells of contenders.
-	row := func(format, job string, lanes int, figure func(ns float64) float64, contenders ...string) {
-		for _, contender := range contenders {
-			cell := ""
-			if s := r.find(job, apart, contender); s != nil {
-				if i := slices.Index(s.Lanes, lanes); i >= 0 {
-					cell = fmt.Sprintf(format, figure(s.Ns[i]))
-				}
+	// ns returns the nanoseconds of one call, or NaN if they were not measured.
+	ns := func(job, contender string, lanes int) float64 {
+		if s := r.find(job, apart, contender); s != nil {
+			if i := slices.Index(s.Lanes, lanes); i >= 0 {
+				return s.Ns[i]
 			}
-			fmt.Fprintf(&b, " %s |", cell)
+		}
+		return math.NaN()
+	}
+	var b strings.Builder
+	cell := func(format string, value float64) {
+		if math.IsNaN(value) {
+			b.WriteString(" |")
+		} else {
+			fmt.Fprintf(&b, " "+format+" |", value)
 		}
 	}
-	fmt.Fprintf(&b, "Billion lanes a second on one core, out of place:\n\n")
-	fmt.Fprintf(&b, "| job | %s, 1 Ki lanes | Go loop | C loop | libyuv | %[1]s, 16 Mi lanes | Go loop | C loop | libyuv |\n", ours)
+	fmt.Fprintf(&b, "How many times as fast as a Go loop and as a C loop `%s` is, by the lanes of a call, and how many billion\n", ours)
+	fmt.Fprintf(&b, "lanes it does in a second:\n\n")
+	fmt.Fprintln(&b, "| job | Go, 8 | Go, 64 | Go, 1 Ki | Go, 16 Mi | C, 1 Ki | C, 16 Mi | G lanes/s, 1 Ki | 16 Mi |")
 	fmt.Fprintln(&b, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	var list, others []job
 	for _, j := range jobs() {
-		if j.warp || strings.HasSuffix(j.name, "/u64") {
-			continue
+		switch {
+		case j.fields != nil:
+			list = append(list, j)
+		case !j.warp && strings.HasSuffix(j.name, "/u32"):
+			others = append(others, j)
 		}
+	}
+	list = append(list, others...)
+	for _, j := range list {
 		fmt.Fprintf(&b, "| `%s` |", j.name)
+		for _, lanes := range []int{8, 64, cached, memory} {
+			cell("%.1f", ns(j.name, goLoop, lanes)/ns(j.name, ours, lanes))
+		}
 		for _, lanes := range []int{cached, memory} {
-			row("%.3g", j.name, lanes, func(ns float64) float64 { return float64(lanes) / ns }, ours, goLoop, cLoop, libyuv)
+			cell("%.1f", ns(j.name, cLoop, lanes)/ns(j.name, ours, lanes))
+		}
+		for _, lanes := range []int{cached, memory} {
+			cell("%.3g", float64(lanes)/ns(j.name, ours, lanes))
 		}
 		fmt.Fprintln(&b)
-	}
-	fmt.Fprintf(&b, "\nNanoseconds a call:\n\n| job | lanes | %s | Go loop | C loop |\n| --- | ---: | ---: | ---: | ---: |\n", ours)
-	for _, short := range []struct {
-		job   string
-		lanes []int
-		unit  string
-	}{
-		{"Insert/u32", []int{1, 3, 8, 16, 64}, ""},
-		{"InsertMasked/u32", []int{8, 64}, ""},
-		{"Pack/rgba", []int{8, 64}, ""},
-		{"Unpack/rgba", []int{8, 64}, ""},
-		{"InsertWarp/u32", []int{2, 16, 32}, " of 32 active"},
-		{"SelectWarp/u32", []int{32}, " of 32 active"},
-		{"ExtractWarp/u32", []int{32}, " of 32 active"},
-	} {
-		for _, n := range short.lanes {
-			fmt.Fprintf(&b, "| `%s` | %d%s |", short.job, n, short.unit)
-			row("%.1f", short.job, n, func(ns float64) float64 { return ns }, ours, goLoop, cLoop)
-			fmt.Fprintln(&b)
-		}
 	}
 	compiler := ""
 	if r.C != "" {
