@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"unsafe"
@@ -200,5 +201,81 @@ func TestWords(t *testing.T) {
 	}
 	if !bytes.Equal(unsafe.Slice((*byte)(pointer(Words[uint16](words8(want)))), 8), words8(want)) {
 		t.Error("Words of bytes does not share their memory")
+	}
+}
+
+// TestGapsAreFree has a goroutine write the gaps between elements during each call: the race detector would report a
+// call that touches them.
+func TestGapsAreFree(t *testing.T) {
+	const n, stride = 200, 5
+	onEveryKernel(func(k kernel) {
+		elements := make([]uint8, n*stride)
+		words := make([]uint32, n)
+		for _, call := range []func(){
+			func() { Pack(words, nil, Array(elements, 2, 0, 8).Every(stride)) },
+			func() { Pack(words, nil, Array(elements, 2, 0, 5).Every(stride), Constant(1, 31, 1)) },
+			func() { Pack(words, nil, Column(elements[:n*4], 0, 5).Every(4)) },
+			func() { Unpack(words, Array(elements, 2, 0, 8).Every(stride)) },
+			func() { Unpack(words, Array(elements, 2, 0, 5).Every(stride)) },
+		} {
+			done := make(chan bool)
+			go func() {
+				for i := range elements {
+					if i%20 == 3 {
+						elements[i]++
+					}
+				}
+				close(done)
+			}()
+			call()
+			<-done
+		}
+		for i := range elements {
+			if have := elements[i]; i%20 == 3 && have != 5 {
+				t.Fatalf("%s: element %d, in a gap, is %d after 5 additions", k, i, have)
+			}
+		}
+	})
+}
+
+// TestGapPages has elements on both sides of pages that must not be touched.
+func TestGapPages(t *testing.T) {
+	page := os.Getpagesize()
+	memory := pages(t, 9*page)
+	r := rand.New(rand.NewPCG(32, 32))
+	for _, count := range []int{1, 2, 3, 7, 8, 12} {
+		// The groups of four words end at the ends of pages, or begin at their starts; the pages between are closed.
+		for name, first := range map[string]int{"before": page - count, "after": 0} {
+			before := bytes.Clone(memory[:8*page])
+			for i := range before {
+				before[i] = byte(r.Uint32())
+			}
+			for gap := range 4 {
+				protect(t, memory[(2*gap+1)*page:][:page], noAccess)
+			}
+			elements := memory[first:][:6*page+count]
+			for _, width := range []uint32{8, 5} {
+				onEveryKernel(func(k kernel) {
+					have, want := make([]uint64, 4), make([]uint64, 4)
+					for i := range want {
+						group := elements[2*page*i:][:count]
+						copy(group, before[2*page*i:])
+						Pack(want[i:i+1], nil, Array(group, count, 0, width))
+					}
+					Pack(have, nil, Array(elements, count, 0, width).Every(2*page))
+					if !slices.Equal(have, want) {
+						t.Errorf("%s: %d elements of %d bits %s a closed page: Pack gives %x, want %x", k, count, width, name, have, want)
+					}
+					Unpack(have, Array(elements, count, 0, width).Every(2*page))
+					Pack(want, nil, Array(elements, count, 0, width).Every(2*page))
+					if !slices.Equal(have, want) {
+						t.Errorf("%s: %d elements of %d bits %s a closed page: Unpack and Pack give %x, want %x", k, count, width, name, want, have)
+					}
+				})
+			}
+			for gap := range 4 {
+				protect(t, memory[(2*gap+1)*page:][:page], readWrite)
+			}
+		}
 	}
 }

@@ -273,11 +273,15 @@ func (f *Field) put(word uint64, wordBits uint32, i int) {
 	}
 }
 
+// mostStride bounds the strides at which kernels may read on into a gap: one that is longer may have a whole page, and
+// that page may not be readable.
+const mostStride = 256
+
 // dense returns how the elements share a word of so many bits, if each field comes whole from its element and lies
 // whole in the word.
 func (f *Field) dense(wordBits int) (dense, bool) {
 	count, width, from, pos := f.form.count(), int(f.form.width()), int(f.form.from()), int(f.form.pos())
-	if width == 0 || f.form.uneven() || pos+count*width > wordBits {
+	if width == 0 || f.form.uneven() || pos+count*width > wordBits || f.stride() > mostStride {
 		return dense{}, false
 	}
 	return dense{count, width, from, pos, f.form.reversed(), f.form.signed()}, true

@@ -2,6 +2,7 @@ package bfi
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 )
 
@@ -69,6 +70,8 @@ func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16,
 		lows = count
 	}
 	gaps &= 1<<d - 1
+	// The last group's last gaps may lie past the memory.
+	end := bits.Len16(^gaps & (1<<d - 1))
 	for i := range n {
 		x, y := low, high
 		for k := range origins[:lows] {
@@ -79,7 +82,7 @@ func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16,
 			o := &origins[lows+k]
 			y |= uint64(*(*uint8)(unsafe.Add(o.data, i*o.stride))) << o.shift
 		}
-		group := unsafe.Slice((*byte)(unsafe.Add(dst, i*d)), d)
+		group := unsafe.Slice((*byte)(unsafe.Add(dst, i*d)), end)
 		switch {
 		case gaps != 0:
 			storeGroup(group, x, y, gaps)

@@ -47,7 +47,8 @@ const mark = "bfi: call: "
 func annotated() []entry {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
-		id := fmt.Sprint(e.fn, e.size, e.masked() && e.ops[len(e.ops)-1].size > 1)
+		arrays := slices.ContainsFunc(e.ops, func(o op) bool { return o.array.stride > 0 })
+		id := fmt.Sprint(e.fn, e.size, e.masked() && e.ops[len(e.ops)-1].size > 1, arrays)
 		was := seen[id]
 		seen[id] = true
 		return was
