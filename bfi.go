@@ -36,8 +36,8 @@
 //     on slices of one length, lane by lane.
 //   - [InsertMasked] and the other Masked functions do the same in active lanes,
 //     and leave the other lanes of dst alone.
-//   - [Pack] makes words out of columns of any integer types, and [Unpack] makes
-//     columns out of words.
+//   - [Pack] makes words out of columns and arrays of any integer types, and
+//     [Unpack] makes columns and arrays out of words.
 //   - [InsertWarp], [SelectWarp] and [ExtractWarp] execute one instruction for a
 //     warp of 32 lanes.
 //   - [Bfi] and [Bfe] work on one word.
@@ -54,6 +54,9 @@
 //     another size, nor an active mask. Sources may overlap each other in any way.
 //   - Unpack. Every column has src's length. A column and src overlap by the same
 //     rule as dst and a source. Columns must not overlap each other.
+//   - Arrays. An [Array], or a field with [Field.Every], has its own length, and
+//     must not overlap the words of Pack or Unpack. Columns of one Unpack may
+//     interleave if they have one element size and one stride.
 //   - Panics. A call that breaks a rule above panics before it writes anything.
 //   - Memory. Nothing outside dst is written, and nothing outside the operands is
 //     read. Nothing is allocated. Any length will do, and a nil slice is a slice
@@ -164,7 +167,8 @@ func Fill[T Word](dst []T, value T, base []T, pos, width uint32) {
 // It is AMD v_bfi_b32 dst, mask, src, base. It keeps the slice contract.
 func Select[T Word](dst, mask, src, base []T) {
 	if !(fits(dst, mask) && fits(dst, src) && fits(dst, base)) {
-		panic(misfit("Select", operandOf("dst", dst), operandOf("mask", mask), operandOf("src", src), operandOf("base", base)))
+		panic(misfit("Select", operandOf("dst", dst), operandOf("mask", mask), operandOf("src", src),
+			operandOf("base", base)))
 	}
 	selectBits[T](pointer(dst), pointer(mask), pointer(src), pointer(base), len(dst), throughCache)
 }
@@ -191,7 +195,8 @@ func Extract[T Word](dst, src []T, pos, width uint32) {
 // operand in a register. It keeps the slice contract.
 func ExtractEach[T Word](dst, src []T, pos, width []uint32) {
 	if !(fits(dst, src) && fits(dst, pos) && fits(dst, width)) {
-		panic(misfit("ExtractEach", operandOf("dst", dst), operandOf("src", src), operandOf("pos", pos), operandOf("width", width)))
+		panic(misfit("ExtractEach", operandOf("dst", dst), operandOf("src", src), operandOf("pos", pos),
+			operandOf("width", width)))
 	}
 	extractEach[T](pointer(dst), pointer(src), pointer(pos), pointer(width), len(dst), throughCache)
 }

@@ -15,7 +15,8 @@ type Mask interface {
 // [Mask]. It keeps the slice contract in the package doc.
 func InsertMasked[T Word, M Mask](dst, src, base []T, pos, width uint32, active []M) {
 	if !(fits(dst, src) && fits(dst, base) && maskFits(dst, active)) {
-		panic(maskMisfit("InsertMasked", active, operandOf("dst", dst), operandOf("src", src), operandOf("base", base)))
+		panic(maskMisfit("InsertMasked", active, operandOf("dst", dst), operandOf("src", src),
+			operandOf("base", base)))
 	}
 	insertMasked(pointer(dst), pointer(src), pointer(base), active, len(dst), pos&0xff, fieldMask[T](pos, width))
 }
@@ -27,8 +28,8 @@ func InsertMasked[T Word, M Mask](dst, src, base []T, pos, width uint32, active 
 // every operand in a register. It keeps the slice contract.
 func InsertEachMasked[T Word, M Mask](dst, src, base []T, pos, width []uint32, active []M) {
 	if !(fits(dst, src) && fits(dst, base) && fits(dst, pos) && fits(dst, width) && maskFits(dst, active)) {
-		panic(maskMisfit("InsertEachMasked", active, operandOf("dst", dst), operandOf("src", src), operandOf("base", base),
-			operandOf("pos", pos), operandOf("width", width)))
+		panic(maskMisfit("InsertEachMasked", active, operandOf("dst", dst), operandOf("src", src),
+			operandOf("base", base), operandOf("pos", pos), operandOf("width", width)))
 	}
 	insertEachMasked[T](pointer(dst), pointer(src), pointer(base), pointer(pos), pointer(width), active, len(dst))
 }
@@ -52,7 +53,8 @@ func FillMasked[T Word, M Mask](dst []T, value T, base []T, pos, width uint32, a
 // contract.
 func SelectMasked[T Word, M Mask](dst, mask, src, base []T, active []M) {
 	if !(fits(dst, mask) && fits(dst, src) && fits(dst, base) && maskFits(dst, active)) {
-		panic(maskMisfit("SelectMasked", active, operandOf("dst", dst), operandOf("mask", mask), operandOf("src", src), operandOf("base", base)))
+		panic(maskMisfit("SelectMasked", active, operandOf("dst", dst), operandOf("mask", mask),
+			operandOf("src", src), operandOf("base", base)))
 	}
 	selectMasked[T](pointer(dst), pointer(mask), pointer(src), pointer(base), active, len(dst))
 }
@@ -77,7 +79,8 @@ func ExtractMasked[T Word, M Mask](dst, src []T, pos, width uint32, active []M) 
 // mask, with every operand in a register. It keeps the slice contract.
 func ExtractEachMasked[T Word, M Mask](dst, src []T, pos, width []uint32, active []M) {
 	if !(fits(dst, src) && fits(dst, pos) && fits(dst, width) && maskFits(dst, active)) {
-		panic(maskMisfit("ExtractEachMasked", active, operandOf("dst", dst), operandOf("src", src), operandOf("pos", pos), operandOf("width", width)))
+		panic(maskMisfit("ExtractEachMasked", active, operandOf("dst", dst), operandOf("src", src),
+			operandOf("pos", pos), operandOf("width", width)))
 	}
 	extractEachMasked[T](pointer(dst), pointer(src), pointer(pos), pointer(width), active, len(dst))
 }

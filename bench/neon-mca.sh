@@ -1,12 +1,11 @@
 #!/bin/bash
-# Models the main loops of the NEON kernels with llvm-mca, next to what clang
-# makes of the loops in neon-mca.h, and prints a table in Markdown:
+# Prints a table in Markdown: the main loops of the NEON kernels, as llvm-mca models
+# them, next to what clang makes of the loops in neon-mca.h.
 #
 #	bench/neon-mca.sh > bench/neon-mca.md
 #
-# It fails if ours are slower anywhere, or not faster in InsertEach.
-#
-# It needs Go and, of Debian, clang-19 and llvm-19.
+# It fails if one of ours is slower, or if InsertEach is not faster. It needs Go and
+# Debian's clang-19 and llvm-19.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -24,7 +23,7 @@ go tool objdump "$tmp/go.o" | awk '
 
 # compile CPU compiles the C loops.
 compile() {
-	# Without SVE, where the processor has it: NEON against NEON.
+	# NEON is compared with NEON, so processors with SVE must not use it.
 	local flags=-mcpu=$1
 	case $1 in neoverse-v*) flags+=+nosve ;; esac
 	{
@@ -36,10 +35,10 @@ compile() {
 	} | clang-19 --target=aarch64-linux-gnu -ffreestanding -O3 "$flags" -I. -x c -c -o "$tmp/$1.o" -
 }
 
-# loop FILE SYMBOL LENGTH prints the innermost loop of the function that stores most
-# in one turn, and in its first line how many bytes that is. Of loops that store the
-# same it is the longest or the shortest, by LENGTH: clang has shorter ones for
-# fields that are empty, and ours for unsigned fields.
+# loop FILE SYMBOL LENGTH prints the function's innermost loop that stores most in one
+# turn. The first line is the number of bytes that it stores. If several loops store
+# as much, LENGTH says whether to print the longest or the shortest: clang has shorter
+# loops for empty fields, and ours has shorter loops for unsigned fields.
 loop() {
 	llvm-objdump-19 -d --no-show-raw-insn --no-print-imm-hex --disassemble-symbols="$2" "$1" | awk -v which=$3 '
 		/^ *[0-9a-f]+:/ {
@@ -85,15 +84,15 @@ cycles() {
 cat <<END
 # NEON kernels, modelled
 
-Cycles per 16 lanes of the main loop, ours / clang's: what llvm-mca says of this
-library's assembly, and of what clang -O3 makes of the plain loops in neon-mca.h
-for that processor, with NEON. These are models of the processors, with all
-operands in the first-level cache. Nothing was measured.
+The table has cycles per 16 lanes of the main loop, ours / clang's. Ours are
+llvm-mca's figures for this library's assembly. Clang's are its figures for what
+clang -O3 makes of the plain loops in neon-mca.h for that processor, with NEON.
+llvm-mca models the processors, with all operands in the first-level cache.
+Nothing was measured.
 
-The C is free of branches, which lets clang vectorize it. The order of our
-instructions was chosen among several by this model. Leads of a few hundredths
-are no more than what a longer unrolled loop saves on its own counting: take
-those rows as equal.
+The C has no branches, so clang can vectorize it. The order of our instructions was
+chosen among several by this model. Take rows that differ by a few hundredths as
+equal: a longer unrolled loop saves that much on its own counting.
 
 The warp functions have no row, because clang leaves their loop scalar.
 
