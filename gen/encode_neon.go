@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// The NEON instructions that Go's assembler lacks are written as WORDs, each
-// with its mnemonic in a comment.
+// Go's assembler lacks some NEON instructions. They are written as WORDs, with the
+// mnemonic in a comment.
 
 // A vreg is the number of a vector register.
 type vreg uint32
 
 func (v vreg) String() string { return fmt.Sprintf("V%d", uint32(v)) }
 
-// An encoding is an encoded instruction and what it reads as.
+// An encoding is an encoded instruction and its text.
 type encoding struct {
 	code uint32
 	text string
@@ -21,9 +21,9 @@ type encoding struct {
 
 func (e encoding) String() string { return fmt.Sprintf("WORD $0x%08x // %s", e.code, e.text) }
 
-// threeSame encodes the instructions with two sources and a destination of one
-// arrangement: in all bits 31, 28:24, 21 and 10 have these values, and bit 30
-// says that the vectors have 128 bits.
+// threeSame encodes an instruction with two sources and a destination of one
+// arrangement. All such instructions have the same bits 31, 28 to 24, 21 and 10. Bit 30
+// says that vectors have 128 bits.
 func threeSame(u, size, opcode uint32, mnemonic, lanes string, d, n, m vreg) encoding {
 	checkRegisters(mnemonic, d, n, m)
 	return encoding{
@@ -32,20 +32,20 @@ func threeSame(u, size, opcode uint32, mnemonic, lanes string, d, n, m vreg) enc
 	}
 }
 
-// ushl encodes d = n << m, or n >> -m filled with zeros where m is negative, of
-// which only the low byte counts.
+// ushl encodes d = n << m, or n >> -m filled with zeros if m is negative. Only m's low
+// byte counts.
 func ushl(bits int, d, n, m vreg) encoding {
 	size, lanes := arrangement(bits)
 	return threeSame(1, size, 0b01000, "ushl", lanes, d, n, m)
 }
 
-// sshl encodes what ushl does, but right shifts are filled with the sign.
+// sshl encodes the same as ushl, but right shifts are filled with the sign.
 func sshl(bits int, d, n, m vreg) encoding {
 	size, lanes := arrangement(bits)
 	return threeSame(0, size, 0b01000, "sshl", lanes, d, n, m)
 }
 
-// uqsub encodes d = n - m, or 0 where that is negative.
+// uqsub encodes d = n - m, or 0 if that is negative.
 func uqsub(bits int, d, n, m vreg) encoding {
 	size, lanes := arrangement(bits)
 	return threeSame(1, size, 0b00101, "uqsub", lanes, d, n, m)
@@ -66,7 +66,7 @@ func neg(bits int, d, n vreg) encoding {
 	}
 }
 
-// arrangement returns the encoding and the name of a vector of such lanes.
+// arrangement returns the encoding and the name of a vector with lanes of so many bits.
 func arrangement(bits int) (size uint32, lanes string) {
 	switch bits {
 	case 8:
@@ -81,7 +81,7 @@ func arrangement(bits int) (size uint32, lanes string) {
 	panic(fmt.Sprintf("no arrangement of %d-bit lanes, want 8, 16, 32 or 64", bits))
 }
 
-// goArrangement is arrangement's name in Go's syntax.
+// goArrangement returns arrangement's name in the syntax of Go's assembler.
 func goArrangement(bits int) string {
 	_, lanes := arrangement(bits)
 	return strings.ToUpper(lanes[len(lanes)-1:] + lanes[:len(lanes)-1])

@@ -1,16 +1,18 @@
 package main
 
-// A node is one value of a lane formula: what a kernel computes in each lane.
-// Formulas are written with shifts as vector instructions have them: a count of
-// the lane's width or more shifts everything out. What is the same in all lanes
-// is shifted, and shifts, in lanes of 64 bits, whatever the words' width: masks
-// leave out what comes over from the neighbours.
+// A node is one value of a formula. A formula says what a kernel computes in each
+// lane.
+//
+// Shifts are those of vector instructions: a count of the lane's width or more shifts
+// everything out. A value that is the same in all lanes shifts, and is shifted, in
+// lanes of 64 bits, whatever the words' width. Masks then clear the bits that come
+// from neighboring words.
 type node struct {
 	op   op
 	args []*node
 	name string // opWord, opCount, opUniform: the operand or argument
 	imm  uint64 // opConst: the value
-	each bool   // differs from lane to lane, rather than being the same in all
+	each bool   // whether the value differs from lane to lane
 }
 
 type op int
@@ -23,10 +25,10 @@ const (
 	opShl               // args[0] << args[1]
 	opShr               // args[0] >> args[1], filled with zeros
 	opSar               // args[0] >> args[1], filled with the sign
-	opMove              // args[0] << args[1], or >> where that is negative; what comes in is unknown
+	opMove              // args[0] << args[1], or >> -args[1] if args[1] is negative; the bits shifted in are unknown
 	opSign              // the sign of args[0] in all bits
 	opSub               // args[0] - args[1]
-	opSubSat            // args[0] - args[1], or 0 where that is negative; both below 1<<16
+	opSubSat            // args[0] - args[1], or 0 if that is negative; both are below 1<<16
 	opMin               // the lesser of args[0], a count, and args[1], a constant
 	opAnd               // args[0] & args[1]
 	opAndNot            // args[0] &^ args[1]
@@ -37,13 +39,13 @@ const (
 
 func (o op) logic() bool { return o >= opAnd }
 
-// word is the word of the operand of that name.
+// word returns the word of the named operand.
 func word(name string) *node { return &node{op: opWord, name: name, each: true} }
 
-// count is the low 8 bits of the uint32 of the operand of that name.
+// count returns the low 8 bits of the uint32 of the named operand.
 func count(name string) *node { return &node{op: opCount, name: name, each: true} }
 
-// uniform is the argument of that name.
+// uniform returns the named argument.
 func uniform(name string) *node { return &node{op: opUniform, name: name} }
 
 func constant(v uint64) *node { return &node{op: opConst, imm: v} }
@@ -72,15 +74,15 @@ func selectBits(mask, x, y *node) *node { return apply(opSelect, mask, x, y) }
 
 func ones() *node { return constant(^uint64(0)) }
 
-// insertEachFormula is bfi with a field of its own in each lane: what a and b
-// differ by in the field, moved there, is what b must change by. Bits of a past
-// the word's end are shifted out, and so is the field itself if it starts there.
+// insertEachFormula returns bfi with another field in each lane. It xors base with the
+// bits in which src and the field differ, moved to the field's place. Shifts drop the
+// bits past the word's end, and the whole field if it starts there.
 func insertEachFormula(t target) *node {
 	src, base := word("src"), word("base")
 	pos, width := count("pos"), count("width")
 	if t.isa == neon {
-		// It has to negate the count of a right shift, and selects in one
-		// instruction.
+		// NEON must negate the count of a right shift, which the other form has. It
+		// selects bits in one instruction.
 		low := xor(ones(), shl(ones(), width))
 		return selectBits(shl(low, pos), shl(src, pos), base)
 	}
@@ -88,20 +90,19 @@ func insertEachFormula(t target) *node {
 	return xor(base, shl(andNot(differ, shl(ones(), width)), pos))
 }
 
-// insertFormula is bfi where the field's mask and position are the same in all
-// lanes.
+// insertFormula returns bfi with the same field in all lanes.
 func insertFormula(t target) *node {
 	src, base := word("src"), word("base")
 	pos, mask := uniform("pos"), uniform("mask")
 	if t.selects() {
 		return selectBits(mask, shl(src, pos), base)
 	}
-	// Masking before the shift lets both operands be read from memory by the
-	// instructions that mask them.
+	// The mask comes before the shift, so the instructions that mask the operands can
+	// read them from memory.
 	return or(shl(and(src, shr(mask, pos)), pos), andNot(base, mask))
 }
 
-// fillFormula is bfi of a value that is in its place already.
+// fillFormula returns bfi of a value that has been moved to the field's place.
 func fillFormula(t target) *node {
 	if t.selects() {
 		return selectBits(uniform("mask"), uniform("value"), word("base"))
@@ -113,37 +114,38 @@ func selectFormula(target) *node {
 	return selectBits(word("mask"), word("src"), word("base"))
 }
 
-// extractFormula is bfe of the same field in all lanes: the field moved to the
-// lowest bits, and its sign extended by what subtracting it borrows. Where the sign
-// counts for nothing it is 0.
+// extractFormula returns bfe of the same field in all lanes. It moves the field to the
+// lowest bits. Then x^sign - sign extends the sign, the field's top bit; sign is 0 if
+// the field is unsigned.
 func extractFormula(t target) *node {
 	if t.isa == neon {
-		// A shift to the right is one by a negative count, and the emitter makes it.
+		// NEON shifts right by a negative count, which the emitter makes.
 		return unpackFormula(t)
 	}
 	sign := uniform("sign")
 	return sub(xor(and(shr(word("src"), uniform("pos")), uniform("mask")), sign), sign)
 }
 
-// unpackFormula is extractFormula where the field moves to any bit.
+// unpackFormula returns extractFormula for a field that may move to any bit.
 func unpackFormula(t target) *node {
 	sign := uniform("sign")
 	return sub(xor(unpackUnsignedFormula(t), sign), sign)
 }
 
-// unpackUnsignedFormula is unpackFormula for a field without a sign.
+// unpackUnsignedFormula returns unpackFormula for an unsigned field.
 func unpackUnsignedFormula(t target) *node {
 	src, shift, mask := word("src"), uniform("shift"), uniform("mask")
 	if t.isa == neon {
-		// Masking last needs no wider lanes than dst has.
+		// The mask comes last, because then it works on dst's lanes, which may be
+		// narrower.
 		return and(move(src, shift), mask)
 	}
-	// Masking first lets words be read from memory by the instruction that masks
-	// them, and takes the mask as it is.
+	// The mask comes first, so the instruction that masks the words can read them from
+	// memory, and the mask needs no shift.
 	return move(and(src, mask), shift)
 }
 
-// extractEachFormula is bfe with a field of its own in each lane.
+// extractEachFormula returns bfe with another field in each lane.
 func extractEachFormula(signed bool) func(target) *node {
 	return func(t target) *node {
 		src, pos, width := word("src"), count("pos"), count("width")
@@ -151,37 +153,38 @@ func extractEachFormula(signed bool) func(target) *node {
 			return andNot(shr(src, pos), shl(ones(), width))
 		}
 		if t.isa == avx512 && t.lane == 64 {
-			// From the last bit on it is all sign. This costs nothing, since it
-			// does for the masking of pos too, and there are emulators that get
-			// a VPSRAVQ by just 64 wrong.
+			// A shift by 63 or more gives the sign in all bits. The minimum also
+			// masks pos, so it costs nothing. Some emulators get a VPSRAVQ by exactly
+			// 64 wrong.
 			pos = least(pos, constant(63))
 		}
-		// Shift out what lies below the field, then move its highest bit to
-		// the word's and back. An empty field is shifted out whole.
+		// The first shift drops the bits below the field. The second moves the field's
+		// top bit to the word's top bit, and the third moves it back, with its sign. An
+		// empty field is shifted out.
 		above := subSat(constant(uint64(t.lane)), width)
 		return sar(shl(sar(src, pos), above), above)
 	}
 }
 
-// packFormula adds a column's bits to the words so far.
+// packFormula returns the words so far with a column's bits.
 func packFormula(target) *node {
 	return or(word("dst"), and(move(word("src"), uniform("shift")), uniform("mask")))
 }
 
-// packLeftFormula is packFormula where the shift is not negative. Masking before
-// it lets the column be read from memory by the instruction that masks it.
+// packLeftFormula returns packFormula for a shift that is not negative. The mask comes
+// before the shift, so the instruction that masks the column can read it from memory.
 func packLeftFormula(target) *node {
 	shift := uniform("shift")
 	return or(word("dst"), shl(and(word("src"), shr(uniform("mask"), shift)), shift))
 }
 
-// packRightFormula is packFormula where the shift is negative, and right is by how
-// much.
+// packRightFormula returns packFormula for a negative shift; right is -shift.
 func packRightFormula(target) *node {
 	return or(word("dst"), and(shr(word("src"), uniform("right")), uniform("mask")))
 }
 
-// packSignFormula adds a column's sign to the words so far.
+// packSignFormula returns the words so far with a column's sign, in all bits of the
+// field.
 func packSignFormula(target) *node {
 	return or(word("dst"), and(signOf(word("src")), uniform("mask")))
 }

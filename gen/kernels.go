@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// A kernel is one entry of the table that the library's kernels are made from.
-// An entry here, and a portable loop of its name in bfi_generic.go, is all that a
-// new kernel takes: its assembly for every level, the Go function that calls it
-// and its proof follow. Forgetting the loop does not compile.
+// A kernel is one entry of the table that the library's kernels are made from. A new
+// kernel takes an entry here and a portable loop of its name in bfi_generic.go. Its
+// assembly for every level, the Go function that calls it and its proof follow. Without
+// the loop the library does not compile.
 type kernel struct {
 	name      string     // of the Go function that calls it
-	signed    signedness // which words it is for
+	signed    signedness // the words that it is for
 	shape     shape
 	lanes     lanes
-	operands  []operand  // with an element for each lane, dst apart
-	arguments []argument // the same for all lanes
+	operands  []operand  // slices with an element for each lane, without dst
+	arguments []argument // values that are the same for all lanes
 	formula   func(target) *node
-	equals    instruction // what dst becomes in a lane
+	equals    instruction // what a lane of dst must be
 }
 
 // A shape is the loop around a formula.
@@ -25,19 +25,19 @@ type shape int
 
 const (
 	sliceShape  shape = iota // n lanes of each slice
-	maskedShape              // the same where a mask has a bit set
+	maskedShape              // the same, in the lanes whose bit in a mask is set
 	warpShape                // 32 lanes under an active mask, all read before any is written
 	packShape                // words out of several columns
 	unpackShape              // several columns out of words
 )
 
-// lanes says what widths a kernel's words may have.
+// lanes says which widths a kernel's words may have.
 type lanes int
 
 const (
-	anyLanes  lanes = iota // any, for one kernel that computes in 64-bit lanes
-	wordLanes              // any, for a kernel each
-	wideLanes              // 32 and 64 bits
+	anyLanes  lanes = iota // all widths; one kernel computes them in 64-bit lanes
+	wordLanes              // all widths, with a kernel for each
+	wideLanes              // 32 and 64 bits, with a kernel for each
 )
 
 type signedness int
@@ -51,7 +51,7 @@ const (
 // An operand is a slice.
 type operand struct {
 	name  string
-	count bool // of uint32, of which the low 8 bits count, rather than of words
+	count bool // whether elements are uint32s whose low 8 bits count; else they are words
 }
 
 func words(names ...string) []operand {
@@ -62,7 +62,7 @@ func words(names ...string) []operand {
 	return list
 }
 
-// fieldOperands are operands with a field for each lane.
+// fieldOperands returns words and the operands that give each lane its field.
 func fieldOperands(words []operand) []operand {
 	return append(words, operand{"pos", true}, operand{"width", true})
 }
@@ -70,7 +70,7 @@ func fieldOperands(words []operand) []operand {
 // An argument is a value that is the same for all lanes.
 type argument struct {
 	name string
-	typ  string // in Go: T is replicated to 64 bits for the assembly
+	typ  string // in Go; the assembly gets a T in each lane of 64 bits
 }
 
 var (
@@ -79,14 +79,14 @@ var (
 	extractArguments = []argument{{"pos", "uint32"}, {"mask", "T"}, {"sign", "T"}}
 )
 
-// An instruction is what the ISAs say a kernel must compute.
+// An instruction names what a kernel must compute, by the ISAs.
 type instruction string
 
 const (
 	bfi      instruction = "bfi"    // PTX bfi: src into base
-	bfiValue instruction = "fill"   // PTX bfi: value, in its place already, into base
-	vBfi     instruction = "v_bfi"  // AMD v_bfi: src where mask has ones, else base
-	bfe      instruction = "bfe"    // PTX bfe of src, by sign
+	bfiValue instruction = "fill"   // PTX bfi: value, which is in its place already, into base
+	vBfi     instruction = "v_bfi"  // AMD v_bfi: bits of src where mask has ones, else of base
+	bfe      instruction = "bfe"    // PTX bfe of src, signed if sign is not 0
 	bfeU     instruction = "bfe.u"  // PTX bfe of src, unsigned
 	bfeS     instruction = "bfe.s"  // PTX bfe of src, signed
 	bfiAll   instruction = "pack"   // PTX bfi, of one column after another
@@ -127,16 +127,16 @@ const (
 	neon   isa = "NEON"
 )
 
-// A target is what one assembly function is for: an instruction set, and how
-// many bits lanes have in the operands and in registers.
+// A target is what one assembly function is for: an instruction set, and the bits of a
+// lane in the operands and in registers.
 type target struct {
 	isa     isa
-	word    int // in the sources that are words
-	element int // in dst
-	lane    int // in registers
+	word    int // bits of a word in the sources
+	element int // bits of a lane of dst
+	lane    int // bits of a lane in registers
 }
 
-// targets are a kernel's for an instruction set.
+// targets returns the kernel's targets of an instruction set.
 func (k kernel) targets(isa isa) []target {
 	var list []target
 	add := func(word, element, lane int) { list = append(list, target{isa, word, element, lane}) }
@@ -147,7 +147,7 @@ func (k kernel) targets(isa isa) []target {
 				add(64, 64, 64)
 			}
 		case wordLanes:
-			// Counts have 32 bits.
+			// Lanes with counts have at least the 32 bits of a count.
 			add(word, word, max(word, k.leastLane()))
 		case wideLanes:
 			if word >= 32 {
@@ -158,7 +158,7 @@ func (k kernel) targets(isa isa) []target {
 	return list
 }
 
-// leastLane is the fewest bits that the kernel's lanes can have in registers.
+// leastLane returns the fewest bits that the kernel's lanes can have in registers.
 func (k kernel) leastLane() int {
 	if slices.ContainsFunc(k.operands, func(o operand) bool { return o.count }) {
 		return 32
@@ -169,7 +169,7 @@ func (k kernel) leastLane() int {
 // selects reports whether the instruction set selects bits in one instruction.
 func (t target) selects() bool { return t.isa != avx2 }
 
-// symbol is the assembly function's name.
+// symbol returns the name of the assembly function.
 func (k kernel) symbol(t target) string {
 	name := k.name + []string{"", "Unsigned", "Signed"}[k.signed]
 	if k.lanes != anyLanes {
@@ -180,11 +180,14 @@ func (k kernel) symbol(t target) string {
 
 type param struct{ name, typ string }
 
-// params is the assembly function's signature: the slices, how many lanes they
-// have (bytes, where lanes may have any width), the arguments, and on amd64 what
-// decides how to store: the size of a word, to which dst is aligned at least, and
-// whether stores bypass the cache, or for Unpack to narrower elements, whether words
-// come from past it.
+// params returns the assembly function's parameters:
+//
+//	the slices    as pointers
+//	n             the number of lanes, or of bytes if one kernel does all widths
+//	the arguments
+//	size          on amd64, the size of a word: kernels align dst by whole words
+//	stream        on amd64, whether the kernel streams; if it unpacks to narrower
+//	              elements, whether words come from past the cache
 func (k kernel) params(t target) []param {
 	var list []param
 	add := func(typ string, names ...string) {
@@ -203,12 +206,12 @@ func (k kernel) params(t target) []param {
 		add("uint32", "active")
 		return list
 	case packShape:
-		// The lanes from lo up to hi, of words of size bytes.
+		// The kernel does lanes lo to hi-1, of words of size bytes.
 		add("unsafe.Pointer", "base", "fields")
 		add("int", "k", "lo", "hi", "size")
 		add("uint64", "keep", "value")
 	case unpackShape:
-		// The lanes from lo up to hi.
+		// The kernel does lanes lo to hi-1.
 		add("unsafe.Pointer", "fields")
 		add("int", "k", "lo", "hi")
 	case maskedShape:
@@ -229,21 +232,21 @@ func (k kernel) params(t target) []param {
 	return list
 }
 
-// streams reports whether the kernel's stores can bypass the cache. A pack kernel
-// stores in bursts: where each is of half a cache line, that was slower.
+// streams reports whether the kernel can stream. AVX2's pack kernels cannot: they store
+// half a cache line at a time, and were slower with it.
 func (k kernel) streams(isa isa) bool {
 	return isa != neon && (k.shape == sliceShape || k.shape == unpackShape) || isa == avx512 && k.shape == packShape
 }
 
-// columns reports whether the kernel is about several columns, each with a field.
+// columns reports whether the kernel is for several columns, each with a field.
 func (k kernel) columns() bool { return k.shape == packShape || k.shape == unpackShape }
 
-// The layout of a Field in Go.
+// The layout of a Field in Go: offsets of its words and bytes.
 const (
 	fieldData   = 0
 	fieldMask   = 16
-	fieldShift  = 24 // a byte with a sign
-	fieldKind   = 27 // a byte: the elements' size as a power of two, and maybe signKind
+	fieldShift  = 24 // a signed byte
+	fieldKind   = 27 // a byte: the binary logarithm of the elements' size, and maybe signKind
 	fieldSigned = 28 // a byte: 1 or 0
 	fieldSize   = 32
 	signKind    = 4

@@ -1,7 +1,7 @@
 package main
 
-// An inst is one instruction of a lowered formula, or one operand made ready for
-// the instructions. The emitters give it registers.
+// An inst is one instruction of a lowered formula, or a pseudo-instruction that loads
+// an operand. The emitters give it registers.
 type inst struct {
 	op   string  // the mnemonic, or one of the pseudo-instructions below
 	imm  uint8   // VPTERNLOG: the truth table
@@ -12,24 +12,24 @@ type inst struct {
 	uses int
 }
 
-// Pseudo-instructions, which every emitter expands in its own way.
+// Pseudo-instructions. Each emitter expands them in its own way.
 const (
 	pseudoWord    = "word"    // a word of the operand, extended to the lane
-	pseudoCount   = "count"   // an uint32 of the operand, zero-extended to the lane
+	pseudoCount   = "count"   // a uint32 of the operand, zero-extended to the lane
 	pseudoUniform = "uniform" // an argument
-	pseudoLeft    = "left"    // an argument, or 0 where that is negative
-	pseudoRight   = "right"   // an argument's negative, or 0 where that is negative
+	pseudoLeft    = "left"    // an argument, or 0 if it is negative
+	pseudoRight   = "right"   // minus an argument, or 0 if the argument is positive
 	pseudoConst   = "const"   // a constant
 )
 
-// A program is a lowered formula: instructions in an order to execute them in,
-// the last of which gives the result. Those that are the same for all lanes can
-// be executed once.
+// A program is a lowered formula: instructions in the order of their execution. The
+// last one gives the result. Instructions whose value is the same in all lanes can be
+// executed once, before the loop.
 type program []*inst
 
 func (p program) result() *inst { return p[len(p)-1] }
 
-// lower turns a formula into instructions of the target.
+// lower returns a formula as instructions of the target.
 func lower(root *node, t target) program {
 	l := lowering{target: t, done: map[*node]*inst{}, consts: map[uint64]*inst{}, refs: map[*node]int{}}
 	if !t.selects() {
@@ -53,7 +53,7 @@ type lowering struct {
 	refs    map[*node]int
 }
 
-// expandSelects writes each select as two masks and an or.
+// expandSelects returns n with two masks and an or in place of each select.
 func expandSelects(n *node, done map[*node]*node) *node {
 	if m, ok := done[n]; ok {
 		return m
@@ -91,7 +91,7 @@ func (l *lowering) op(mnemonic string, args ...*inst) *inst {
 	return l.emit(inst{op: mnemonic, args: args})
 }
 
-// constant is v in each lane.
+// constant returns the instruction that makes v in each lane.
 func (l *lowering) constant(v uint64) *inst {
 	v &= ^uint64(0) >> (64 - l.lane)
 	if l.consts[v] == nil {
@@ -123,8 +123,8 @@ func (l *lowering) lower(n *node) *inst {
 	return in
 }
 
-// countLane is the width of the lanes that a shift by this count works on. A
-// count that is the same in all lanes shifts lanes of 64 bits.
+// countLane returns the width of the lanes that a shift by count works on: 64 bits if
+// the count is the same in all lanes.
 func (l *lowering) countLane(count *node) int {
 	if !count.each {
 		return 64

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// suffixes are what the mnemonics call lanes.
+// suffixes are the letters of lane widths in mnemonics.
 var suffixes = map[int]string{8: "B", 16: "W", 32: "D", 64: "Q"}
 
-// logicSuffix is what AVX-512's instructions of logic call the lanes, whose width
-// is of no effect.
+// logicSuffix returns the letter of the lanes in AVX-512's instructions of logic. It
+// makes no difference to what they compute.
 func (l *lowering) logicSuffix() string {
 	if l.lane == 32 {
 		return "D"
@@ -17,7 +17,8 @@ func (l *lowering) logicSuffix() string {
 	return "Q"
 }
 
-// lowerAMD64 lowers all but plain operands and constants for AVX2 and AVX-512.
+// lowerAMD64 lowers a node for AVX2 or AVX-512. Words, arguments and constants are
+// lowered elsewhere.
 func (l *lowering) lowerAMD64(n *node) *inst {
 	if l.isa == avx512 && n.op.logic() {
 		return l.ternary(n)
@@ -25,18 +26,19 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 	if n.op == opCount {
 		counts := l.emit(inst{op: pseudoCount, name: n.name, each: true})
 		if l.isa == avx512 && l.lane == 32 {
-			// A load of bytes that leaves out the upper three of each lane.
+			// The load has a mask of bytes, which clears the upper three of each lane.
 			counts.op = "VMOVDQU8.Z"
 			return counts
 		}
 		return l.logic(opAnd, l.constant(0xff), counts)
 	}
 	if n.op == opMin {
-		// The operand is a count, which the constant's zeros mask, byte by byte.
+		// The operand is a count. The constant's upper bytes are 0, so the minimum of
+		// bytes also masks the count.
 		return l.op("VPMINUB", l.lower(n.args[1]), l.emit(inst{op: pseudoCount, name: n.args[0].name, each: true}))
 	}
 	if n.op == opMove && l.isa == avx2 {
-		// There is no rotation: one of two shifts does nothing.
+		// AVX2 has no rotation. Of these two shifts one is by 0.
 		x, name := l.lower(n.args[0]), n.args[1].name
 		left := l.op("VPSLLVQ", x, l.emit(inst{op: pseudoLeft, name: name}))
 		return l.op("VPSRLVQ", left, l.emit(inst{op: pseudoRight, name: name}))
@@ -52,7 +54,8 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 		return l.op("VPSRLV"+suffixes[l.countLane(n.args[1])], args...)
 	case opSar:
 		if l.isa == avx2 && l.lane == 64 {
-			// AVX2 has no VPSRAVQ: shift zeros into the absolute bits.
+			// AVX2 has no VPSRAVQ. The value is inverted if it is negative, shifted,
+			// and inverted back.
 			sign := l.op("VPCMPGTQ", l.constant(0), args[0])
 			shifted := l.op("VPSRLVQ", l.op("VPXOR", sign, args[0]), args[1])
 			return l.op("VPXOR", sign, shifted)
@@ -62,7 +65,7 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 		return l.op("VPROLVQ", args...)
 	case opSign:
 		if l.isa == avx512 {
-			// The emitter makes the mask that this wants as its source.
+			// The emitter makes the mask register that this takes.
 			return l.op("VPMOVM2"+suffixes[l.lane], args...)
 		}
 		return l.op("VPCMPGT"+suffixes[l.lane], l.constant(0), args[0])
@@ -74,8 +77,8 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 	return l.logic(n.op, args[0], args[1])
 }
 
-// logic emits a plain instruction of logic, whose mnemonic has the word's suffix
-// in AVX-512 only.
+// logic emits an instruction of logic on two values. Only AVX-512's mnemonics have a
+// letter for the lanes.
 func (l *lowering) logic(o op, x, y *inst) *inst {
 	mnemonic := map[op]string{opAnd: "VPAND", opAndNot: "VPANDN", opOr: "VPOR", opXor: "VPXOR"}[o]
 	if mnemonic == "" {
@@ -84,15 +87,16 @@ func (l *lowering) logic(o op, x, y *inst) *inst {
 	if l.isa == avx512 {
 		mnemonic += l.logicSuffix()
 	}
-	// The instruction can read its last source from memory. That of VPANDN is not
-	// the one that it negates.
+	// The instruction can read its last source from memory. VPANDN negates the other
+	// source.
 	if o == opAndNot || x.op == pseudoWord {
 		x, y = y, x
 	}
 	return l.op(mnemonic, x, y)
 }
 
-// ternary lowers a tree of logic to one instruction on up to three values.
+// ternary lowers a tree of logic on up to three values to one VPTERNLOG, or to a plain
+// instruction if it can.
 func (l *lowering) ternary(root *node) *inst {
 	unique := func(list []*node) []*node {
 		var u []*node
@@ -124,8 +128,8 @@ func (l *lowering) ternary(root *node) *inst {
 	if plain && len(leaves) == 2 {
 		return l.logic(root.op, args[0], args[1])
 	}
-	// The first source is overwritten: best a value that nobody else wants, and
-	// a computed one rather than a load. The last may be read from memory.
+	// The instruction overwrites its first source, which is best a computed value that
+	// has no other use. It can read its last source from memory.
 	rank := func(n *node) int {
 		switch {
 		case n.name == "dst":
@@ -141,7 +145,7 @@ func (l *lowering) ternary(root *node) *inst {
 	order := slices.Clone(leaves)
 	slices.SortStableFunc(order, func(a, b *node) int { return rank(a) - rank(b) })
 	if rank(order[0]) == 2 {
-		// Nothing may be overwritten but a load: take the first of them.
+		// Only loads may be overwritten. Take the first one.
 		i := slices.IndexFunc(order, func(n *node) bool { return n.each })
 		if i > 0 {
 			order[0], order[i] = order[i], order[0]
@@ -159,7 +163,7 @@ func (l *lowering) ternary(root *node) *inst {
 	return l.emit(inst{op: "VPTERNLOG" + l.logicSuffix(), imm: truthTable(root, patterns), args: sources})
 }
 
-// truthTable evaluates a tree of logic on the bit patterns of its leaves.
+// truthTable returns the value of a tree of logic for the bit patterns of its leaves.
 func truthTable(n *node, leaves map[*node]uint8) uint8 {
 	if v, ok := leaves[n]; ok {
 		return v

@@ -1,8 +1,8 @@
-// Gen writes the library's assembly and the Go that calls it. Run it by go
-// generate in the library's root.
+// Gen writes the library's assembly and the Go code that calls it. To run it, call
+// go generate in the library's root.
 //
-// With -prove it proves instead that the assembly as it is checked in computes
-// what PTX and the AMD ISA say, for all operands: package proof says how.
+// With -prove it writes nothing. It proves that the assembly, as it is checked in,
+// computes what PTX and the AMD ISA say, for all operands. Package proof says how.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// outputs are the generated files, named from the library's root.
+// outputs are the generated files, by their path in the library.
 var outputs = map[string]func() ([]byte, error){
 	"bfi_amd64.s":         renderAMD64,
 	"bfi_arm64.s":         renderARM64,

@@ -12,7 +12,7 @@ import (
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// prove proves the assembly below a directory: the kernels whose symbols match.
+// prove proves the kernels below root whose symbols match.
 func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 	files, err := assembly(root)
 	if err != nil {
@@ -22,12 +22,12 @@ func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(400)       // it makes many small things that last
-	debug.SetMemoryLimit(3 << 30) // but that less so where they are very many
+	debug.SetGCPercent(400)       // the proof makes many small things that last
+	debug.SetMemoryLimit(3 << 30) // collect more often if they are very many
 	return proof.Prove(w, files, list, symbols.MatchString)
 }
 
-// assembly is the assembly in a directory, and the Go that declares it.
+// assembly returns the assembly files in a directory and the Go files that declare it.
 func assembly(root string) ([]proof.File, error) {
 	var files []proof.File
 	for _, name := range []string{"bfi_amd64.s", "bfi_arm64.s", "dispatch_amd64.go", "dispatch_arm64.go"} {
@@ -40,7 +40,7 @@ func assembly(root string) ([]proof.File, error) {
 	return files, nil
 }
 
-// specifications is what the table says of every function of the assembly.
+// specifications returns what the table says about every function of the assembly.
 func specifications() ([]proof.Kernel, error) {
 	asked, err := features()
 	if err != nil {
@@ -64,8 +64,7 @@ func specifications() ([]proof.Kernel, error) {
 	return list, nil
 }
 
-// specs is what one function must compute: one thing for each width that words may
-// have.
+// specs returns what one function must compute, for each width that words may have.
 func (k kernel) specs(t target) []proof.Spec {
 	instruction := map[instruction]string{
 		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.TakeField, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
@@ -87,21 +86,21 @@ func (k kernel) specs(t target) []proof.Spec {
 	return list
 }
 
-// roles are what arguments by value are to the specification.
+// roles are the parts that arguments by value play in the specification.
 var roles = map[string]proof.Role{
 	"pos": proof.Pos, "mask": proof.FieldMask, "value": proof.FieldValue, "sign": proof.Sign,
 	"n": proof.Count, "k": proof.Count, "lo": proof.Low, "hi": proof.High, "size": proof.Size, "keep": proof.Keep,
 	"active": proof.Active, "stream": proof.Stream,
 }
 
-// pointerRoles are what pointers are to it.
+// pointerRoles are the parts that pointers play in the specification.
 var pointerRoles = map[string]proof.Role{
 	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask, "pos": proof.Pos, "width": proof.Width,
 	"active": proof.Active, "fields": proof.Columns,
 }
 
-// features is what cpu_amd64.go asks of a processor before it lets a level's kernels
-// run, as cpuid calls it, by the level's instruction set.
+// features returns the names of the features, in cpuid's terms, that cpu_amd64.go
+// requires before a level's kernels run. It is indexed by the level's instruction set.
 func features() (map[isa][]string, error) {
 	text, err := os.ReadFile("../cpu_amd64.go")
 	if err != nil {
@@ -127,7 +126,7 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 		unpackShape: proof.Unpack,
 	}[k.shape]
 	if k.shape == packShape && t.isa == avx2 {
-		p.Least, p.Forks = 256/t.lane, true // Go packs fewer by itself
+		p.Least, p.Forks = 256/t.lane, true // the portable kernel packs fewer lanes
 	}
 	for _, param := range k.params(t) {
 		o := proof.Operand{Name: param.name}
