@@ -1056,7 +1056,7 @@ vectorDone10:
 	CMPQ BX, $0x00000200
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -1197,7 +1197,7 @@ long1:
 	CMPQ BX, $0x00000400
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       AX, DI
 	NEGQ       DI
 	ANDQ       $0x3f, DI
@@ -1942,7 +1942,7 @@ vectorDone10:
 	CMPQ DI, $0x00000080
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y5, (AX)
 
 tail3:
@@ -2232,7 +2232,7 @@ vectorDone10:
 	CMPQ DI, $0x40
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y3, (AX)
 
 tail3:
@@ -2640,7 +2640,7 @@ long1:
 	CMPQ DI, $0x00000100
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, R9
 	NEGQ        R9
 	ANDQ        $0x3f, R9
@@ -2858,7 +2858,7 @@ long1:
 	CMPQ DI, $0x00000080
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, R9
 	NEGQ        R9
 	ANDQ        $0x3f, R9
@@ -3146,7 +3146,7 @@ vectorDone10:
 	CMPQ DX, $0x00000200
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y3, (AX)
 
 tail3:
@@ -3256,7 +3256,7 @@ long1:
 	CMPQ DX, $0x00000400
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       AX, SI
 	NEGQ       SI
 	ANDQ       $0x3f, SI
@@ -3474,7 +3474,7 @@ vectorDone10:
 	CMPQ SI, $0x00000200
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y2, (AX)
 
 tail3:
@@ -3617,7 +3617,7 @@ long1:
 	CMPQ SI, $0x00000400
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       AX, R8
 	NEGQ       R8
 	ANDQ       $0x3f, R8
@@ -4228,7 +4228,7 @@ vectorDone10:
 	CMPQ SI, $0x00000080
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -4466,7 +4466,7 @@ vectorDone10:
 	CMPQ SI, $0x40
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y3, (AX)
 
 tail3:
@@ -4812,7 +4812,7 @@ long1:
 	CMPQ SI, $0x00000100
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
@@ -5002,7 +5002,7 @@ long1:
 	CMPQ SI, $0x00000080
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
@@ -5707,7 +5707,7 @@ vectorDone10:
 	CMPQ SI, $0x00000080
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -6030,7 +6030,7 @@ vectorDone10:
 	CMPQ SI, $0x40
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -6415,7 +6415,7 @@ long1:
 	CMPQ SI, $0x00000100
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
@@ -6620,7 +6620,7 @@ long1:
 	CMPQ SI, $0x00000080
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, R8
 	NEGQ        R8
 	ANDQ        $0x3f, R8
@@ -6926,7 +6926,7 @@ vectorDone10:
 	CMPQ DX, $0x00000200
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -7158,7 +7158,7 @@ vectorDone10:
 	CMPQ DX, $0x00000100
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -7369,7 +7369,7 @@ vectorDone10:
 	CMPQ DX, $0x00000080
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -7560,7 +7560,7 @@ vectorDone10:
 	CMPQ DX, $0x40
 	JB   tail3
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y4, (AX)
 
 tail3:
@@ -7633,7 +7633,7 @@ long1:
 	CMPQ DX, $0x00000400
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       AX, SI
 	NEGQ       SI
 	ANDQ       $0x3f, SI
@@ -7781,7 +7781,7 @@ long1:
 	CMPQ DX, $0x00000200
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, SI
 	NEGQ        SI
 	ANDQ        $0x3f, SI
@@ -7930,7 +7930,7 @@ long1:
 	CMPQ DX, $0x00000100
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, SI
 	NEGQ        SI
 	ANDQ        $0x3f, SI
@@ -8079,7 +8079,7 @@ long1:
 	CMPQ DX, $0x00000080
 	JB   cached2
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        AX, SI
 	NEGQ        SI
 	ANDQ        $0x3f, SI
@@ -16751,7 +16751,7 @@ whole:
 	SUBQ $0x00000100, DI
 	JB   tileDone8
 
-	// Vectors at a time: 8.
+	// Tiles of 8 vectors.
 tile7:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X8
@@ -16935,7 +16935,7 @@ tileDone8:
 	SUBQ $0x00000080, DI
 	JB   tileDone18
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile17:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X4
@@ -17059,7 +17059,7 @@ tileDone18:
 	SUBQ $0x20, DI
 	JB   tileDone28
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile27:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X1
@@ -17280,7 +17280,7 @@ whole:
 	SUBQ $0x00000080, DI
 	JB   tileDone12
 
-	// Vectors at a time: 8.
+	// Tiles of 8 vectors.
 tile11:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X8
@@ -17660,7 +17660,7 @@ tileDone12:
 	SUBQ $0x40, DI
 	JB   tileDone27
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile26:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X4
@@ -17904,7 +17904,7 @@ tileDone27:
 	SUBQ $0x10, DI
 	JB   tileDone42
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile41:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X1
@@ -18249,7 +18249,7 @@ whole:
 	SUBQ $0x40, DI
 	JB   tileDone16
 
-	// Vectors at a time: 8.
+	// Tiles of 8 vectors.
 tile15:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X8
@@ -18822,7 +18822,7 @@ tileDone16:
 	SUBQ $0x20, DI
 	JB   tileDone36
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile35:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X4
@@ -19183,7 +19183,7 @@ tileDone36:
 	SUBQ $0x08, DI
 	JB   tileDone56
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile55:
 	MOVQ         value+64(FP), SI
 	VMOVD        SI, X1
@@ -19648,7 +19648,7 @@ whole:
 	SUBQ $0x20, DI
 	JB   tileDone20
 
-	// Vectors at a time: 8.
+	// Tiles of 8 vectors.
 tile19:
 	MOVQ         value+64(FP), SI
 	VMOVQ        SI, X8
@@ -20414,7 +20414,7 @@ tileDone20:
 	SUBQ $0x10, DI
 	JB   tileDone45
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile44:
 	MOVQ         value+64(FP), SI
 	VMOVQ        SI, X4
@@ -20892,7 +20892,7 @@ tileDone45:
 	SUBQ $0x04, DI
 	JB   tileDone70
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile69:
 	MOVQ         value+64(FP), SI
 	VMOVQ        SI, X1
@@ -21204,7 +21204,7 @@ TEXT ·pack8AVX512(SB), NOSPLIT, $0-73
 	TESTB DI, DI
 	JZ    cached1
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	LEAQ         (AX)(BX*1), DI
 	NEGQ         DI
 	ANDQ         $0x3f, DI
@@ -21270,7 +21270,7 @@ cached1:
 	SUBQ $0x00000100, SI
 	JB   tileDone8
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile7:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTB DI, Z3
@@ -21378,7 +21378,7 @@ tileDone8:
 	SUBQ $0x00000080, SI
 	JB   tileDone18
 
-	// Vectors at a time: 2.
+	// Tiles of 2 vectors.
 tile17:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTB DI, Z1
@@ -21460,7 +21460,7 @@ tileDone18:
 	SUBQ $0x40, SI
 	JB   tileDone28
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile27:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTB DI, Z0
@@ -21606,7 +21606,7 @@ TEXT ·pack16AVX512(SB), NOSPLIT, $0-73
 	TESTB DI, DI
 	JZ    cached1
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	LEAQ         (AX)(BX*2), DI
 	NEGQ         DI
 	ANDQ         $0x3f, DI
@@ -21697,7 +21697,7 @@ cached1:
 	SUBQ $0x00000080, SI
 	JB   tileDone10
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile9:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTW DI, Z3
@@ -21882,7 +21882,7 @@ tileDone10:
 	SUBQ $0x40, SI
 	JB   tileDone24
 
-	// Vectors at a time: 2.
+	// Tiles of 2 vectors.
 tile23:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTW DI, Z1
@@ -22017,7 +22017,7 @@ tileDone24:
 	SUBQ $0x20, SI
 	JB   tileDone38
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile37:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTW DI, Z0
@@ -22248,7 +22248,7 @@ TEXT ·pack32AVX512(SB), NOSPLIT, $0-73
 	TESTB DI, DI
 	JZ    cached1
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	LEAQ         (AX)(BX*4), DI
 	NEGQ         DI
 	ANDQ         $0x3f, DI
@@ -22363,7 +22363,7 @@ cached1:
 	SUBQ $0x00000080, SI
 	JB   tileDone12
 
-	// Vectors at a time: 8.
+	// Tiles of 8 vectors.
 tile11:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTD DI, Z7
@@ -22771,7 +22771,7 @@ tileDone12:
 	SUBQ $0x40, SI
 	JB   tileDone30
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile29:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTD DI, Z3
@@ -23031,7 +23031,7 @@ tileDone30:
 	SUBQ $0x20, SI
 	JB   tileDone48
 
-	// Vectors at a time: 2.
+	// Tiles of 2 vectors.
 tile47:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTD DI, Z1
@@ -23217,7 +23217,7 @@ tileDone48:
 	SUBQ $0x10, SI
 	JB   tileDone66
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile65:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTD DI, Z0
@@ -23529,7 +23529,7 @@ TEXT ·pack64AVX512(SB), NOSPLIT, $0-73
 	TESTB DI, DI
 	JZ    cached1
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	LEAQ         (AX)(BX*8), DI
 	NEGQ         DI
 	ANDQ         $0x3f, DI
@@ -23668,7 +23668,7 @@ cached1:
 	SUBQ $0x40, SI
 	JB   tileDone14
 
-	// Vectors at a time: 8.
+	// Tiles of 8 vectors.
 tile13:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTQ DI, Z7
@@ -24199,7 +24199,7 @@ tileDone14:
 	SUBQ $0x20, SI
 	JB   tileDone36
 
-	// Vectors at a time: 4.
+	// Tiles of 4 vectors.
 tile35:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTQ DI, Z3
@@ -24534,7 +24534,7 @@ tileDone36:
 	SUBQ $0x10, SI
 	JB   tileDone58
 
-	// Vectors at a time: 2.
+	// Tiles of 2 vectors.
 tile57:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTQ DI, Z1
@@ -24771,7 +24771,7 @@ tileDone58:
 	SUBQ $0x08, SI
 	JB   tileDone80
 
-	// Vectors at a time: 1.
+	// Tiles of 1 vectors.
 tile79:
 	MOVQ         value+64(FP), DI
 	VPBROADCASTQ DI, Z0
@@ -25172,7 +25172,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -25414,7 +25414,7 @@ vectorDone23:
 	CMPQ R8, $0x40
 	JB   tail8
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y5, (CX)
 
 tail8:
@@ -25688,7 +25688,7 @@ vectorDone43:
 	CMPQ R8, $0x00000080
 	JB   tail28
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y6, (CX)
 
 tail28:
@@ -25988,7 +25988,7 @@ vectorDone65:
 	CMPQ R8, $0x00000100
 	JB   tail50
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y7, (CX)
 
 tail50:
@@ -26288,7 +26288,7 @@ vectorDone87:
 	CMPQ R8, $0x00000200
 	JB   tail72
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y8, (CX)
 
 tail72:
@@ -26420,7 +26420,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -26662,7 +26662,7 @@ vectorDone23:
 	CMPQ R8, $0x40
 	JB   tail8
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y5, (CX)
 
 tail8:
@@ -26936,7 +26936,7 @@ vectorDone43:
 	CMPQ R8, $0x00000080
 	JB   tail28
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y6, (CX)
 
 tail28:
@@ -27215,7 +27215,7 @@ vectorDone65:
 	CMPQ R8, $0x00000100
 	JB   tail50
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y7, (CX)
 
 tail50:
@@ -27587,7 +27587,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -27829,7 +27829,7 @@ vectorDone23:
 	CMPQ R8, $0x40
 	JB   tail8
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y5, (CX)
 
 tail8:
@@ -28083,7 +28083,7 @@ vectorDone43:
 	CMPQ R8, $0x00000080
 	JB   tail28
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y6, (CX)
 
 tail28:
@@ -28651,7 +28651,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -28874,7 +28874,7 @@ vectorDone23:
 	CMPQ R8, $0x40
 	JB   tail8
 
-	// The first vector, which was not aligned.
+	// The first vector, which is not aligned.
 	VMOVDQU Y5, (CX)
 
 tail8:
@@ -29506,7 +29506,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -29549,7 +29549,7 @@ long6:
 	CMPQ R8, $0x00000080
 	JB   cached7
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       CX, R11
 	NEGQ       R11
 	ANDQ       $0x3f, R11
@@ -29783,7 +29783,7 @@ long25:
 	CMPQ R8, $0x00000100
 	JB   cached26
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       CX, R11
 	NEGQ       R11
 	ANDQ       $0x3f, R11
@@ -30019,7 +30019,7 @@ long45:
 	CMPQ R8, $0x00000200
 	JB   cached46
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       CX, R11
 	NEGQ       R11
 	ANDQ       $0x3f, R11
@@ -30252,7 +30252,7 @@ long64:
 	CMPQ R8, $0x00000400
 	JB   cached65
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ       CX, R11
 	NEGQ       R11
 	ANDQ       $0x3f, R11
@@ -30481,7 +30481,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -30524,7 +30524,7 @@ long6:
 	CMPQ R8, $0x00000080
 	JB   cached7
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        CX, R11
 	NEGQ        R11
 	ANDQ        $0x3f, R11
@@ -30758,7 +30758,7 @@ long25:
 	CMPQ R8, $0x00000100
 	JB   cached26
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        CX, R11
 	NEGQ        R11
 	ANDQ        $0x3f, R11
@@ -30993,7 +30993,7 @@ long45:
 	CMPQ R8, $0x00000200
 	JB   cached46
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        CX, R11
 	NEGQ        R11
 	ANDQ        $0x3f, R11
@@ -31409,7 +31409,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -31452,7 +31452,7 @@ long6:
 	CMPQ R8, $0x00000080
 	JB   cached7
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        CX, R11
 	NEGQ        R11
 	ANDQ        $0x3f, R11
@@ -31685,7 +31685,7 @@ long25:
 	CMPQ R8, $0x00000100
 	JB   cached26
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        CX, R11
 	NEGQ        R11
 	ANDQ        $0x3f, R11
@@ -32288,7 +32288,7 @@ field1:
 	TESTQ   R9, R9
 	JZ      unsigned2
 
-	// The highest bit of the field, which moves with the words.
+	// The top bit of the field, which moves with the words.
 	MOVQ 16(SI), CX
 	MOVQ CX, R9
 	SHRQ $0x01, R9
@@ -32330,7 +32330,7 @@ long6:
 	CMPQ R8, $0x00000080
 	JB   cached7
 
-	// The lanes before the first that is aligned.
+	// The lanes before the first aligned one.
 	MOVQ        CX, R11
 	NEGQ        R11
 	ANDQ        $0x3f, R11

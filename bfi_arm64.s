@@ -3497,7 +3497,7 @@ TEXT ·insertMasked8NEON(SB), NOSPLIT, $0-56
 	CBZ R4, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
 	MOVD $64, R7
 	CMP R7, R4
@@ -3544,7 +3544,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R7
 	BNE few32
 	CBNZ R4, word
@@ -3680,7 +3680,7 @@ TEXT ·insertMasked16NEON(SB), NOSPLIT, $0-56
 	CBZ R4, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
 	MOVD $64, R7
 	CMP R7, R4
@@ -3726,7 +3726,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R7
 	BNE few16
 	CBNZ R4, word
@@ -3835,7 +3835,7 @@ TEXT ·insertMasked32NEON(SB), NOSPLIT, $0-56
 	CBZ R4, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
 	MOVD $64, R7
 	CMP R7, R4
@@ -3881,7 +3881,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R7
 	BNE few8
 	CBNZ R4, word
@@ -3970,7 +3970,7 @@ TEXT ·insertMasked64NEON(SB), NOSPLIT, $0-56
 	CBZ R4, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
 	MOVD $64, R7
 	CMP R7, R4
@@ -4016,7 +4016,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R7
 	BNE few4
 	CBNZ R4, word
@@ -4092,7 +4092,7 @@ TEXT ·insertEachMasked8NEON(SB), NOSPLIT, $0-56
 	CBZ R6, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
 	MOVD $64, R9
 	CMP R9, R6
@@ -4201,7 +4201,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R9
 	BNE few32
 	CBNZ R6, word
@@ -4438,7 +4438,7 @@ TEXT ·insertEachMasked16NEON(SB), NOSPLIT, $0-56
 	CBZ R6, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
 	MOVD $64, R9
 	CMP R9, R6
@@ -4522,7 +4522,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R9
 	BNE few16
 	CBNZ R6, word
@@ -4695,7 +4695,7 @@ TEXT ·insertEachMasked32NEON(SB), NOSPLIT, $0-56
 	CBZ R6, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
 	MOVD $64, R9
 	CMP R9, R6
@@ -4767,7 +4767,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R9
 	BNE few8
 	CBNZ R6, word
@@ -4899,7 +4899,7 @@ TEXT ·insertEachMasked64NEON(SB), NOSPLIT, $0-56
 	CBZ R6, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
 	MOVD $64, R9
 	CMP R9, R6
@@ -4973,7 +4973,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R9
 	BNE few4
 	CBNZ R6, word
@@ -5082,7 +5082,7 @@ TEXT ·fillMasked8NEON(SB), NOSPLIT, $0-48
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
 	MOVD $64, R6
 	CMP R6, R3
@@ -5122,7 +5122,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R6
 	BNE few32
 	CBNZ R3, word
@@ -5237,7 +5237,7 @@ TEXT ·fillMasked16NEON(SB), NOSPLIT, $0-48
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
 	MOVD $64, R6
 	CMP R6, R3
@@ -5276,7 +5276,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R6
 	BNE few16
 	CBNZ R3, word
@@ -5368,7 +5368,7 @@ TEXT ·fillMasked32NEON(SB), NOSPLIT, $0-48
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
 	MOVD $64, R6
 	CMP R6, R3
@@ -5407,7 +5407,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R6
 	BNE few8
 	CBNZ R3, word
@@ -5483,7 +5483,7 @@ TEXT ·fillMasked64NEON(SB), NOSPLIT, $0-48
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
 	MOVD $64, R6
 	CMP R6, R3
@@ -5522,7 +5522,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R6
 	BNE few4
 	CBNZ R3, word
@@ -5584,7 +5584,7 @@ TEXT ·selectMasked8NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -5630,7 +5630,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R8
 	BNE few32
 	CBNZ R5, word
@@ -5769,7 +5769,7 @@ TEXT ·selectMasked16NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -5814,7 +5814,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R8
 	BNE few16
 	CBNZ R5, word
@@ -5924,7 +5924,7 @@ TEXT ·selectMasked32NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -5969,7 +5969,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R8
 	BNE few8
 	CBNZ R5, word
@@ -6057,7 +6057,7 @@ TEXT ·selectMasked64NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -6102,7 +6102,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R8
 	BNE few4
 	CBNZ R5, word
@@ -6180,7 +6180,7 @@ TEXT ·extractMasked8NEON(SB), NOSPLIT, $0-56
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
 	MOVD $64, R7
 	CMP R7, R3
@@ -6232,7 +6232,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R7
 	BNE few32
 	CBNZ R3, word
@@ -6372,7 +6372,7 @@ TEXT ·extractMasked16NEON(SB), NOSPLIT, $0-56
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
 	MOVD $64, R7
 	CMP R7, R3
@@ -6423,7 +6423,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R7
 	BNE few16
 	CBNZ R3, word
@@ -6537,7 +6537,7 @@ TEXT ·extractMasked32NEON(SB), NOSPLIT, $0-56
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
 	MOVD $64, R7
 	CMP R7, R3
@@ -6588,7 +6588,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R7
 	BNE few8
 	CBNZ R3, word
@@ -6683,7 +6683,7 @@ TEXT ·extractMasked64NEON(SB), NOSPLIT, $0-56
 	CBZ R3, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
 	MOVD $64, R7
 	CMP R7, R3
@@ -6734,7 +6734,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R7
 	BNE few4
 	CBNZ R3, word
@@ -6812,7 +6812,7 @@ TEXT ·extractEachMaskedUnsigned8NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -6914,7 +6914,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R8
 	BNE few32
 	CBNZ R5, word
@@ -7130,7 +7130,7 @@ TEXT ·extractEachMaskedUnsigned16NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -7207,7 +7207,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R8
 	BNE few16
 	CBNZ R5, word
@@ -7363,7 +7363,7 @@ TEXT ·extractEachMaskedUnsigned32NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -7428,7 +7428,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R8
 	BNE few8
 	CBNZ R5, word
@@ -7547,7 +7547,7 @@ TEXT ·extractEachMaskedUnsigned64NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -7614,7 +7614,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R8
 	BNE few4
 	CBNZ R5, word
@@ -7716,7 +7716,7 @@ TEXT ·extractEachMaskedSigned8NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -7826,7 +7826,7 @@ many:
 	ADD $64, R0
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $63, R8
 	BNE few32
 	CBNZ R5, word
@@ -8056,7 +8056,7 @@ TEXT ·extractEachMaskedSigned16NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -8141,7 +8141,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $31, R8
 	BNE few16
 	CBNZ R5, word
@@ -8309,7 +8309,7 @@ TEXT ·extractEachMaskedSigned32NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -8382,7 +8382,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $15, R8
 	BNE few8
 	CBNZ R5, word
@@ -8511,7 +8511,7 @@ TEXT ·extractEachMaskedSigned64NEON(SB), NOSPLIT, $0-48
 	CBZ R5, return
 
 word:
-	// A word of the mask a turn, for 64 lanes or all that there are.
+	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
 	MOVD $64, R8
 	CMP R8, R5
@@ -8586,7 +8586,7 @@ many:
 	BGE many
 
 few:
-	// The lower bits still say how many lanes are left, where the number is negative.
+	// The number may be negative now. Its lower bits still say how many lanes are left.
 	TST $7, R8
 	BNE few4
 	CBNZ R5, word
@@ -9922,7 +9922,7 @@ TEXT ·pack8NEON(SB), NOSPLIT, $0-72
 	MOVD value+64(FP), R7
 	VDUP R7, V4.B16
 	SUB R4, R5
-	// The logarithm of size, as fields have it.
+	// The logarithm of size, as in a field's kind.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -9956,12 +9956,12 @@ field128:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field128
 
 add128:
 	TBNZ $2, R11, add128_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F13, F14)
 	FLDPQ 32(R10), (F15, F16)
@@ -9986,7 +9986,7 @@ add128:
 	B field128
 
 add128_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F13, F14)
 	FLDPQ 32(R10), (F15, F16)
@@ -10011,7 +10011,7 @@ add128_4:
 	B field128
 
 packed128:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FSTPQ (F5, F6), (R10)
 	FSTPQ (F7, F8), 32(R10)
@@ -10052,12 +10052,12 @@ field64:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field64
 
 add64:
 	TBNZ $2, R11, add64_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F9, F10)
 	FLDPQ 32(R10), (F11, F12)
@@ -10072,7 +10072,7 @@ add64:
 	B field64
 
 add64_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F9, F10)
 	FLDPQ 32(R10), (F11, F12)
@@ -10087,7 +10087,7 @@ add64_4:
 	B field64
 
 packed64:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FSTPQ (F5, F6), (R10)
 	FSTPQ (F7, F8), 32(R10)
@@ -10123,12 +10123,12 @@ field32:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field32
 
 add32:
 	TBNZ $2, R11, add32_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F7, F8)
 	WORD $0x6ee044e7 // ushl v7.2d, v7.2d, v0.2d
@@ -10138,7 +10138,7 @@ add32:
 	B field32
 
 add32_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F7, F8)
 	VCMTST V2.B16, V7.B16, V7.B16
@@ -10148,7 +10148,7 @@ add32_4:
 	B field32
 
 packed32:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FSTPQ (F5, F6), (R10)
 	B stored32
@@ -10182,12 +10182,12 @@ field16:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -10195,7 +10195,7 @@ add16:
 	B field16
 
 add16_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F6
 	VCMTST V2.B16, V6.B16, V6.B16
@@ -10203,7 +10203,7 @@ add16_4:
 	B field16
 
 packed16:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FMOVQ F5, (R10)
 	B stored16
@@ -10237,12 +10237,12 @@ field8:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -10250,7 +10250,7 @@ add8:
 	B field8
 
 add8_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F6
 	VCMTST V2.B16, V6.B16, V6.B16
@@ -10258,7 +10258,7 @@ add8_4:
 	B field8
 
 packed8:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FMOVD F5, (R10)
 	B stored8
@@ -10292,12 +10292,12 @@ field4:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F6
 	WORD $0x6ee044c6 // ushl v6.2d, v6.2d, v0.2d
@@ -10305,7 +10305,7 @@ add4:
 	B field4
 
 add4_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F6
 	VCMTST V2.B16, V6.B16, V6.B16
@@ -10313,7 +10313,7 @@ add4_4:
 	B field4
 
 packed4:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FMOVS F5, (R10)
 	B stored4
@@ -10347,12 +10347,12 @@ field2:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F6
@@ -10361,7 +10361,7 @@ add2:
 	B field2
 
 add2_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F6
@@ -10370,7 +10370,7 @@ add2_4:
 	B field2
 
 packed2:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FMOVS F5, R7
 	MOVH R7, (R10)
@@ -10405,12 +10405,12 @@ field1:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V0.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F6
@@ -10419,7 +10419,7 @@ add1:
 	B field1
 
 add1_4:
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F6
@@ -10428,7 +10428,7 @@ add1_4:
 	B field1
 
 packed1:
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	FMOVS F5, R7
 	MOVB R7, (R10)
@@ -10458,7 +10458,7 @@ TEXT ·pack16NEON(SB), NOSPLIT, $0-72
 	MOVD value+64(FP), R7
 	VDUP R7, V5.H8
 	SUB R4, R5
-	// The logarithm of size, as fields have it.
+	// The logarithm of size, as in a field's kind.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -10492,13 +10492,13 @@ field64:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field64
 
 add64:
 	TBNZ $2, R11, add64_4
 	TBNZ $0, R11, add64_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -10529,7 +10529,7 @@ add64:
 	B field64
 
 add64_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -10555,7 +10555,7 @@ add64_1:
 
 add64_4:
 	TBNZ $0, R11, add64_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -10586,7 +10586,7 @@ add64_4:
 	B field64
 
 add64_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -10612,7 +10612,7 @@ add64_5:
 
 packed64:
 	TBNZ $0, R6, store64_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.B16, V6.B16, V6.B16
 	VUZP1 V9.B16, V8.B16, V8.B16
@@ -10623,7 +10623,7 @@ packed64:
 	B stored64
 
 store64_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FSTPQ (F6, F7), (R10)
 	FSTPQ (F8, F9), 32(R10)
@@ -10664,13 +10664,13 @@ field32:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field32
 
 add32:
 	TBNZ $2, R11, add32_4
 	TBNZ $0, R11, add32_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F10, F11)
 	VZIP2 V0.B16, V10.B16, V12.B16
@@ -10688,7 +10688,7 @@ add32:
 	B field32
 
 add32_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F10, F11)
 	FLDPQ 32(R10), (F12, F13)
@@ -10704,7 +10704,7 @@ add32_1:
 
 add32_4:
 	TBNZ $0, R11, add32_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F10, F11)
 	VZIP2 V10.B16, V10.B16, V12.B16
@@ -10722,7 +10722,7 @@ add32_4:
 	B field32
 
 add32_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F10, F11)
 	FLDPQ 32(R10), (F12, F13)
@@ -10738,7 +10738,7 @@ add32_5:
 
 packed32:
 	TBNZ $0, R6, store32_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.B16, V6.B16, V6.B16
 	VUZP1 V9.B16, V8.B16, V8.B16
@@ -10746,7 +10746,7 @@ packed32:
 	B stored32
 
 store32_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FSTPQ (F6, F7), (R10)
 	FSTPQ (F8, F9), 32(R10)
@@ -10782,13 +10782,13 @@ field16:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
 	TBNZ $0, R11, add16_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F8
 	VZIP2 V0.B16, V8.B16, V9.B16
@@ -10800,7 +10800,7 @@ add16:
 	B field16
 
 add16_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F8, F9)
 	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
@@ -10811,7 +10811,7 @@ add16_1:
 
 add16_4:
 	TBNZ $0, R11, add16_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F8
 	VZIP2 V8.B16, V8.B16, V9.B16
@@ -10823,7 +10823,7 @@ add16_4:
 	B field16
 
 add16_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F8, F9)
 	VCMTST V3.H8, V8.H8, V8.H8
@@ -10834,14 +10834,14 @@ add16_5:
 
 packed16:
 	TBNZ $0, R6, store16_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.B16, V6.B16, V6.B16
 	FMOVQ F6, (R10)
 	B stored16
 
 store16_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FSTPQ (F6, F7), (R10)
 	B stored16
@@ -10875,13 +10875,13 @@ field8:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
 	TBNZ $0, R11, add8_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F7
 	VZIP1 V0.B16, V7.B16, V7.B16
@@ -10890,7 +10890,7 @@ add8:
 	B field8
 
 add8_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVQ (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -10899,7 +10899,7 @@ add8_1:
 
 add8_4:
 	TBNZ $0, R11, add8_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F7
 	VZIP1 V7.B16, V7.B16, V7.B16
@@ -10908,7 +10908,7 @@ add8_4:
 	B field8
 
 add8_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVQ (R10), F7
 	VCMTST V3.H8, V7.H8, V7.H8
@@ -10917,14 +10917,14 @@ add8_5:
 
 packed8:
 	TBNZ $0, R6, store8_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.B16, V6.B16, V6.B16
 	FMOVD F6, (R10)
 	B stored8
 
 store8_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FMOVQ F6, (R10)
 	B stored8
@@ -10958,13 +10958,13 @@ field4:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
 	TBNZ $0, R11, add4_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V0.B16, V7.B16, V7.B16
@@ -10973,7 +10973,7 @@ add4:
 	B field4
 
 add4_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVD (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -10982,7 +10982,7 @@ add4_1:
 
 add4_4:
 	TBNZ $0, R11, add4_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V7.B16, V7.B16, V7.B16
@@ -10991,7 +10991,7 @@ add4_4:
 	B field4
 
 add4_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVD (R10), F7
 	VCMTST V3.H8, V7.H8, V7.H8
@@ -11000,14 +11000,14 @@ add4_5:
 
 packed4:
 	TBNZ $0, R6, store4_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.B16, V6.B16, V6.B16
 	FMOVS F6, (R10)
 	B stored4
 
 store4_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FMOVD F6, (R10)
 	B stored4
@@ -11041,13 +11041,13 @@ field2:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
 	TBNZ $0, R11, add2_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -11057,7 +11057,7 @@ add2:
 	B field2
 
 add2_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVS (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -11066,7 +11066,7 @@ add2_1:
 
 add2_4:
 	TBNZ $0, R11, add2_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -11076,7 +11076,7 @@ add2_4:
 	B field2
 
 add2_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVS (R10), F7
 	VCMTST V3.H8, V7.H8, V7.H8
@@ -11085,7 +11085,7 @@ add2_5:
 
 packed2:
 	TBNZ $0, R6, store2_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.B16, V6.B16, V6.B16
 	FMOVS F6, R7
@@ -11093,7 +11093,7 @@ packed2:
 	B stored2
 
 store2_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FMOVS F6, (R10)
 	B stored2
@@ -11127,13 +11127,13 @@ field1:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
 	TBNZ $0, R11, add1_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F7
@@ -11143,7 +11143,7 @@ add1:
 	B field1
 
 add1_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -11153,7 +11153,7 @@ add1_1:
 
 add1_4:
 	TBNZ $0, R11, add1_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F7
@@ -11163,7 +11163,7 @@ add1_4:
 	B field1
 
 add1_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -11173,7 +11173,7 @@ add1_5:
 
 packed1:
 	TBNZ $0, R6, store1_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.B16, V6.B16, V6.B16
 	FMOVS F6, R7
@@ -11181,7 +11181,7 @@ packed1:
 	B stored1
 
 store1_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	FMOVS F6, R7
 	MOVH R7, (R10)
@@ -11211,7 +11211,7 @@ TEXT ·pack32NEON(SB), NOSPLIT, $0-72
 	MOVD value+64(FP), R7
 	VDUP R7, V5.S4
 	SUB R4, R5
-	// The logarithm of size, as fields have it.
+	// The logarithm of size, as in a field's kind.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -11245,14 +11245,14 @@ field32:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field32
 
 add32:
 	TBNZ $2, R11, add32_4
 	TBNZ $1, R11, add32_2
 	TBNZ $0, R11, add32_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F14, F15)
 	VZIP2 V0.B16, V14.B16, V16.B16
@@ -11286,7 +11286,7 @@ add32:
 	B field32
 
 add32_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -11317,7 +11317,7 @@ add32_1:
 	B field32
 
 add32_2:
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -11344,7 +11344,7 @@ add32_2:
 add32_4:
 	TBNZ $1, R11, add32_6
 	TBNZ $0, R11, add32_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FLDPQ (R10), (F14, F15)
 	VZIP2 V14.B16, V14.B16, V16.B16
@@ -11378,7 +11378,7 @@ add32_4:
 	B field32
 
 add32_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -11409,7 +11409,7 @@ add32_5:
 	B field32
 
 add32_6:
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -11436,7 +11436,7 @@ add32_6:
 packed32:
 	TBNZ $1, R6, store32_2
 	TBNZ $0, R6, store32_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.H8, V6.H8, V6.H8
 	VUZP1 V9.H8, V8.H8, V8.H8
@@ -11448,7 +11448,7 @@ packed32:
 	B stored32
 
 store32_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V7.H8, V6.H8, V6.H8
 	VUZP1 V9.H8, V8.H8, V8.H8
@@ -11459,7 +11459,7 @@ store32_1:
 	B stored32
 
 store32_2:
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	FSTPQ (F6, F7), (R10)
 	FSTPQ (F8, F9), 32(R10)
@@ -11500,14 +11500,14 @@ field16:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
 	TBNZ $1, R11, add16_2
 	TBNZ $0, R11, add16_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F10
 	VZIP2 V0.B16, V10.B16, V11.B16
@@ -11527,7 +11527,7 @@ add16:
 	B field16
 
 add16_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F10, F11)
 	VZIP2 V0.H8, V10.H8, V12.H8
@@ -11545,7 +11545,7 @@ add16_1:
 	B field16
 
 add16_2:
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F10, F11)
 	FLDPQ 32(R10), (F12, F13)
@@ -11562,7 +11562,7 @@ add16_2:
 add16_4:
 	TBNZ $1, R11, add16_6
 	TBNZ $0, R11, add16_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F10
 	VZIP2 V10.B16, V10.B16, V11.B16
@@ -11582,7 +11582,7 @@ add16_4:
 	B field16
 
 add16_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F10, F11)
 	VZIP2 V10.H8, V10.H8, V12.H8
@@ -11600,7 +11600,7 @@ add16_5:
 	B field16
 
 add16_6:
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F10, F11)
 	FLDPQ 32(R10), (F12, F13)
@@ -11617,7 +11617,7 @@ add16_6:
 packed16:
 	TBNZ $1, R6, store16_2
 	TBNZ $0, R6, store16_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.H8, V6.H8, V6.H8
 	VUZP1 V9.H8, V8.H8, V8.H8
@@ -11626,7 +11626,7 @@ packed16:
 	B stored16
 
 store16_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V7.H8, V6.H8, V6.H8
 	VUZP1 V9.H8, V8.H8, V8.H8
@@ -11634,7 +11634,7 @@ store16_1:
 	B stored16
 
 store16_2:
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	FSTPQ (F6, F7), (R10)
 	FSTPQ (F8, F9), 32(R10)
@@ -11670,14 +11670,14 @@ field8:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
 	TBNZ $1, R11, add8_2
 	TBNZ $0, R11, add8_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F8
 	VZIP1 V0.B16, V8.B16, V8.B16
@@ -11690,7 +11690,7 @@ add8:
 	B field8
 
 add8_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVQ (R10), F8
 	VZIP2 V0.H8, V8.H8, V9.H8
@@ -11702,7 +11702,7 @@ add8_1:
 	B field8
 
 add8_2:
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F8, F9)
 	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
@@ -11714,7 +11714,7 @@ add8_2:
 add8_4:
 	TBNZ $1, R11, add8_6
 	TBNZ $0, R11, add8_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F8
 	VZIP1 V8.B16, V8.B16, V8.B16
@@ -11727,7 +11727,7 @@ add8_4:
 	B field8
 
 add8_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVQ (R10), F8
 	VZIP2 V8.H8, V8.H8, V9.H8
@@ -11739,7 +11739,7 @@ add8_5:
 	B field8
 
 add8_6:
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F8, F9)
 	VCMTST V3.S4, V8.S4, V8.S4
@@ -11751,7 +11751,7 @@ add8_6:
 packed8:
 	TBNZ $1, R6, store8_2
 	TBNZ $0, R6, store8_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.H8, V6.H8, V6.H8
 	VUZP1 V6.B16, V6.B16, V6.B16
@@ -11759,14 +11759,14 @@ packed8:
 	B stored8
 
 store8_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V7.H8, V6.H8, V6.H8
 	FMOVQ F6, (R10)
 	B stored8
 
 store8_2:
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	FSTPQ (F6, F7), (R10)
 	B stored8
@@ -11800,14 +11800,14 @@ field4:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
 	TBNZ $1, R11, add4_2
 	TBNZ $0, R11, add4_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V0.B16, V7.B16, V7.B16
@@ -11817,7 +11817,7 @@ add4:
 	B field4
 
 add4_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVD (R10), F7
 	VZIP1 V0.H8, V7.H8, V7.H8
@@ -11826,7 +11826,7 @@ add4_1:
 	B field4
 
 add4_2:
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVQ (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -11836,7 +11836,7 @@ add4_2:
 add4_4:
 	TBNZ $1, R11, add4_6
 	TBNZ $0, R11, add4_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V7.B16, V7.B16, V7.B16
@@ -11846,7 +11846,7 @@ add4_4:
 	B field4
 
 add4_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVD (R10), F7
 	VZIP1 V7.H8, V7.H8, V7.H8
@@ -11855,7 +11855,7 @@ add4_5:
 	B field4
 
 add4_6:
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVQ (R10), F7
 	VCMTST V3.S4, V7.S4, V7.S4
@@ -11865,7 +11865,7 @@ add4_6:
 packed4:
 	TBNZ $1, R6, store4_2
 	TBNZ $0, R6, store4_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.H8, V6.H8, V6.H8
 	VUZP1 V6.B16, V6.B16, V6.B16
@@ -11873,14 +11873,14 @@ packed4:
 	B stored4
 
 store4_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V6.H8, V6.H8, V6.H8
 	FMOVD F6, (R10)
 	B stored4
 
 store4_2:
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	FMOVQ F6, (R10)
 	B stored4
@@ -11914,14 +11914,14 @@ field2:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
 	TBNZ $1, R11, add2_2
 	TBNZ $0, R11, add2_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -11932,7 +11932,7 @@ add2:
 	B field2
 
 add2_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V0.H8, V7.H8, V7.H8
@@ -11941,7 +11941,7 @@ add2_1:
 	B field2
 
 add2_2:
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVD (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -11951,7 +11951,7 @@ add2_2:
 add2_4:
 	TBNZ $1, R11, add2_6
 	TBNZ $0, R11, add2_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -11962,7 +11962,7 @@ add2_4:
 	B field2
 
 add2_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V7.H8, V7.H8, V7.H8
@@ -11971,7 +11971,7 @@ add2_5:
 	B field2
 
 add2_6:
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVD (R10), F7
 	VCMTST V3.S4, V7.S4, V7.S4
@@ -11981,7 +11981,7 @@ add2_6:
 packed2:
 	TBNZ $1, R6, store2_2
 	TBNZ $0, R6, store2_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.H8, V6.H8, V6.H8
 	VUZP1 V6.B16, V6.B16, V6.B16
@@ -11990,14 +11990,14 @@ packed2:
 	B stored2
 
 store2_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V6.H8, V6.H8, V6.H8
 	FMOVS F6, (R10)
 	B stored2
 
 store2_2:
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	FMOVD F6, (R10)
 	B stored2
@@ -12031,14 +12031,14 @@ field1:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
 	TBNZ $1, R11, add1_2
 	TBNZ $0, R11, add1_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F7
@@ -12049,7 +12049,7 @@ add1:
 	B field1
 
 add1_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -12059,7 +12059,7 @@ add1_1:
 	B field1
 
 add1_2:
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVS (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -12069,7 +12069,7 @@ add1_2:
 add1_4:
 	TBNZ $1, R11, add1_6
 	TBNZ $0, R11, add1_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F7
@@ -12080,7 +12080,7 @@ add1_4:
 	B field1
 
 add1_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -12090,7 +12090,7 @@ add1_5:
 	B field1
 
 add1_6:
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVS (R10), F7
 	VCMTST V3.S4, V7.S4, V7.S4
@@ -12100,7 +12100,7 @@ add1_6:
 packed1:
 	TBNZ $1, R6, store1_2
 	TBNZ $0, R6, store1_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.H8, V6.H8, V6.H8
 	VUZP1 V6.B16, V6.B16, V6.B16
@@ -12109,7 +12109,7 @@ packed1:
 	B stored1
 
 store1_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V6.H8, V6.H8, V6.H8
 	FMOVS F6, R7
@@ -12117,7 +12117,7 @@ store1_1:
 	B stored1
 
 store1_2:
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	FMOVS F6, (R10)
 	B stored1
@@ -12146,7 +12146,7 @@ TEXT ·pack64NEON(SB), NOSPLIT, $0-72
 	MOVD value+64(FP), R7
 	VDUP R7, V5.D2
 	SUB R4, R5
-	// The logarithm of size, as fields have it.
+	// The logarithm of size, as in a field's kind.
 	RBIT R6, R6
 	CLZ R6, R6
 
@@ -12180,14 +12180,14 @@ field16:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field16
 
 add16:
 	TBNZ $2, R11, add16_4
 	TBNZ $1, R11, add16_2
 	TBNZ $0, R11, add16_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F14
 	VZIP2 V0.B16, V14.B16, V15.B16
@@ -12223,7 +12223,7 @@ add16:
 	B field16
 
 add16_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F14, F15)
 	VZIP2 V0.H8, V14.H8, V16.H8
@@ -12258,7 +12258,7 @@ add16_1:
 
 add16_2:
 	TBNZ $0, R11, add16_3
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -12289,7 +12289,7 @@ add16_2:
 	B field16
 
 add16_3:
-	// Of elements of 64 bits.
+	// Elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -12316,7 +12316,7 @@ add16_3:
 add16_4:
 	TBNZ $1, R11, add16_6
 	TBNZ $0, R11, add16_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVQ (R10), F14
 	VZIP2 V14.B16, V14.B16, V15.B16
@@ -12352,7 +12352,7 @@ add16_4:
 	B field16
 
 add16_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FLDPQ (R10), (F14, F15)
 	VZIP2 V14.H8, V14.H8, V16.H8
@@ -12387,7 +12387,7 @@ add16_5:
 
 add16_6:
 	TBNZ $0, R11, add16_7
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -12418,7 +12418,7 @@ add16_6:
 	B field16
 
 add16_7:
-	// The sign of elements of 64 bits.
+	// Signs of elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FLDPQ (R10), (F14, F15)
 	FLDPQ 32(R10), (F16, F17)
@@ -12445,7 +12445,7 @@ add16_7:
 packed16:
 	TBNZ $1, R6, store16_2
 	TBNZ $0, R6, store16_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V9.S4, V8.S4, V8.S4
@@ -12458,7 +12458,7 @@ packed16:
 	B stored16
 
 store16_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V9.S4, V8.S4, V8.S4
@@ -12471,7 +12471,7 @@ store16_1:
 
 store16_2:
 	TBNZ $0, R6, store16_3
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V9.S4, V8.S4, V8.S4
@@ -12482,7 +12482,7 @@ store16_2:
 	B stored16
 
 store16_3:
-	// To words of 64 bits.
+	// Words of 64 bits.
 	ADD R4<<3, R0, R10
 	FSTPQ (F6, F7), (R10)
 	FSTPQ (F8, F9), 32(R10)
@@ -12523,14 +12523,14 @@ field8:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field8
 
 add8:
 	TBNZ $2, R11, add8_4
 	TBNZ $1, R11, add8_2
 	TBNZ $0, R11, add8_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F10
 	VZIP1 V0.B16, V10.B16, V10.B16
@@ -12551,7 +12551,7 @@ add8:
 	B field8
 
 add8_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVQ (R10), F10
 	VZIP2 V0.H8, V10.H8, V11.H8
@@ -12572,7 +12572,7 @@ add8_1:
 
 add8_2:
 	TBNZ $0, R11, add8_3
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F10, F11)
 	VZIP2 V0.S4, V10.S4, V12.S4
@@ -12590,7 +12590,7 @@ add8_2:
 	B field8
 
 add8_3:
-	// Of elements of 64 bits.
+	// Elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FLDPQ (R10), (F10, F11)
 	FLDPQ 32(R10), (F12, F13)
@@ -12607,7 +12607,7 @@ add8_3:
 add8_4:
 	TBNZ $1, R11, add8_6
 	TBNZ $0, R11, add8_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVD (R10), F10
 	VZIP1 V10.B16, V10.B16, V10.B16
@@ -12628,7 +12628,7 @@ add8_4:
 	B field8
 
 add8_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVQ (R10), F10
 	VZIP2 V10.H8, V10.H8, V11.H8
@@ -12649,7 +12649,7 @@ add8_5:
 
 add8_6:
 	TBNZ $0, R11, add8_7
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FLDPQ (R10), (F10, F11)
 	VZIP2 V10.S4, V10.S4, V12.S4
@@ -12667,7 +12667,7 @@ add8_6:
 	B field8
 
 add8_7:
-	// The sign of elements of 64 bits.
+	// Signs of elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FLDPQ (R10), (F10, F11)
 	FLDPQ 32(R10), (F12, F13)
@@ -12684,7 +12684,7 @@ add8_7:
 packed8:
 	TBNZ $1, R6, store8_2
 	TBNZ $0, R6, store8_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V9.S4, V8.S4, V8.S4
@@ -12694,7 +12694,7 @@ packed8:
 	B stored8
 
 store8_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V9.S4, V8.S4, V8.S4
@@ -12704,7 +12704,7 @@ store8_1:
 
 store8_2:
 	TBNZ $0, R6, store8_3
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V9.S4, V8.S4, V8.S4
@@ -12712,7 +12712,7 @@ store8_2:
 	B stored8
 
 store8_3:
-	// To words of 64 bits.
+	// Words of 64 bits.
 	ADD R4<<3, R0, R10
 	FSTPQ (F6, F7), (R10)
 	FSTPQ (F8, F9), 32(R10)
@@ -12748,14 +12748,14 @@ field4:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field4
 
 add4:
 	TBNZ $2, R11, add4_4
 	TBNZ $1, R11, add4_2
 	TBNZ $0, R11, add4_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F8
 	VZIP1 V0.B16, V8.B16, V8.B16
@@ -12769,7 +12769,7 @@ add4:
 	B field4
 
 add4_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVD (R10), F8
 	VZIP1 V0.H8, V8.H8, V8.H8
@@ -12783,7 +12783,7 @@ add4_1:
 
 add4_2:
 	TBNZ $0, R11, add4_3
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVQ (R10), F8
 	VZIP2 V0.S4, V8.S4, V9.S4
@@ -12795,7 +12795,7 @@ add4_2:
 	B field4
 
 add4_3:
-	// Of elements of 64 bits.
+	// Elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FLDPQ (R10), (F8, F9)
 	WORD $0x6ee14508 // ushl v8.2d, v8.2d, v1.2d
@@ -12807,7 +12807,7 @@ add4_3:
 add4_4:
 	TBNZ $1, R11, add4_6
 	TBNZ $0, R11, add4_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	FMOVS (R10), F8
 	VZIP1 V8.B16, V8.B16, V8.B16
@@ -12821,7 +12821,7 @@ add4_4:
 	B field4
 
 add4_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVD (R10), F8
 	VZIP1 V8.H8, V8.H8, V8.H8
@@ -12835,7 +12835,7 @@ add4_5:
 
 add4_6:
 	TBNZ $0, R11, add4_7
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVQ (R10), F8
 	VZIP2 V8.S4, V8.S4, V9.S4
@@ -12847,7 +12847,7 @@ add4_6:
 	B field4
 
 add4_7:
-	// The sign of elements of 64 bits.
+	// Signs of elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FLDPQ (R10), (F8, F9)
 	VCMTST V3.D2, V8.D2, V8.D2
@@ -12859,7 +12859,7 @@ add4_7:
 packed4:
 	TBNZ $1, R6, store4_2
 	TBNZ $0, R6, store4_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V6.H8, V6.H8, V6.H8
@@ -12868,7 +12868,7 @@ packed4:
 	B stored4
 
 store4_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	VUZP1 V6.H8, V6.H8, V6.H8
@@ -12877,14 +12877,14 @@ store4_1:
 
 store4_2:
 	TBNZ $0, R6, store4_3
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	VUZP1 V7.S4, V6.S4, V6.S4
 	FMOVQ F6, (R10)
 	B stored4
 
 store4_3:
-	// To words of 64 bits.
+	// Words of 64 bits.
 	ADD R4<<3, R0, R10
 	FSTPQ (F6, F7), (R10)
 	B stored4
@@ -12918,14 +12918,14 @@ field2:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field2
 
 add2:
 	TBNZ $2, R11, add2_4
 	TBNZ $1, R11, add2_2
 	TBNZ $0, R11, add2_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -12937,7 +12937,7 @@ add2:
 	B field2
 
 add2_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V0.H8, V7.H8, V7.H8
@@ -12948,7 +12948,7 @@ add2_1:
 
 add2_2:
 	TBNZ $0, R11, add2_3
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVD (R10), F7
 	VZIP1 V0.S4, V7.S4, V7.S4
@@ -12957,7 +12957,7 @@ add2_2:
 	B field2
 
 add2_3:
-	// Of elements of 64 bits.
+	// Elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FMOVQ (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -12967,7 +12967,7 @@ add2_3:
 add2_4:
 	TBNZ $1, R11, add2_6
 	TBNZ $0, R11, add2_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -12979,7 +12979,7 @@ add2_4:
 	B field2
 
 add2_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V7.H8, V7.H8, V7.H8
@@ -12990,7 +12990,7 @@ add2_5:
 
 add2_6:
 	TBNZ $0, R11, add2_7
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVD (R10), F7
 	VZIP1 V7.S4, V7.S4, V7.S4
@@ -12999,7 +12999,7 @@ add2_6:
 	B field2
 
 add2_7:
-	// The sign of elements of 64 bits.
+	// Signs of elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FMOVQ (R10), F7
 	VCMTST V3.D2, V7.D2, V7.D2
@@ -13009,7 +13009,7 @@ add2_7:
 packed2:
 	TBNZ $1, R6, store2_2
 	TBNZ $0, R6, store2_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.S4, V6.S4, V6.S4
 	VUZP1 V6.H8, V6.H8, V6.H8
@@ -13019,7 +13019,7 @@ packed2:
 	B stored2
 
 store2_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V6.S4, V6.S4, V6.S4
 	VUZP1 V6.H8, V6.H8, V6.H8
@@ -13028,14 +13028,14 @@ store2_1:
 
 store2_2:
 	TBNZ $0, R6, store2_3
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	VUZP1 V6.S4, V6.S4, V6.S4
 	FMOVD F6, (R10)
 	B stored2
 
 store2_3:
-	// To words of 64 bits.
+	// Words of 64 bits.
 	ADD R4<<3, R0, R10
 	FMOVQ F6, (R10)
 	B stored2
@@ -13069,14 +13069,14 @@ field1:
 	MOVBU 11(R8), R11
 	ADD $8, R8
 	VLD1R.P 8(R8), [V1.D2]
-	// Constants are in value.
+	// value has the constants.
 	TBNZ $3, R11, field1
 
 add1:
 	TBNZ $2, R11, add1_4
 	TBNZ $1, R11, add1_2
 	TBNZ $0, R11, add1_1
-	// Of elements of 8 bits.
+	// Elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F7
@@ -13088,7 +13088,7 @@ add1:
 	B field1
 
 add1_1:
-	// Of elements of 16 bits.
+	// Elements of 16 bits.
 	ADD R4<<1, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -13100,7 +13100,7 @@ add1_1:
 
 add1_2:
 	TBNZ $0, R11, add1_3
-	// Of elements of 32 bits.
+	// Elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V0.S4, V7.S4, V7.S4
@@ -13109,7 +13109,7 @@ add1_2:
 	B field1
 
 add1_3:
-	// Of elements of 64 bits.
+	// Elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FMOVD (R10), F7
 	WORD $0x6ee144e7 // ushl v7.2d, v7.2d, v1.2d
@@ -13119,7 +13119,7 @@ add1_3:
 add1_4:
 	TBNZ $1, R11, add1_6
 	TBNZ $0, R11, add1_5
-	// The sign of elements of 8 bits.
+	// Signs of elements of 8 bits.
 	ADD R4, R10, R10
 	MOVBU (R10), R7
 	FMOVS R7, F7
@@ -13131,7 +13131,7 @@ add1_4:
 	B field1
 
 add1_5:
-	// The sign of elements of 16 bits.
+	// Signs of elements of 16 bits.
 	ADD R4<<1, R10, R10
 	MOVHU (R10), R7
 	FMOVS R7, F7
@@ -13143,7 +13143,7 @@ add1_5:
 
 add1_6:
 	TBNZ $0, R11, add1_7
-	// The sign of elements of 32 bits.
+	// Signs of elements of 32 bits.
 	ADD R4<<2, R10, R10
 	FMOVS (R10), F7
 	VZIP1 V7.S4, V7.S4, V7.S4
@@ -13152,7 +13152,7 @@ add1_6:
 	B field1
 
 add1_7:
-	// The sign of elements of 64 bits.
+	// Signs of elements of 64 bits.
 	ADD R4<<3, R10, R10
 	FMOVD (R10), F7
 	VCMTST V3.D2, V7.D2, V7.D2
@@ -13162,7 +13162,7 @@ add1_7:
 packed1:
 	TBNZ $1, R6, store1_2
 	TBNZ $0, R6, store1_1
-	// To words of 8 bits.
+	// Words of 8 bits.
 	ADD R4, R0, R10
 	VUZP1 V6.S4, V6.S4, V6.S4
 	VUZP1 V6.H8, V6.H8, V6.H8
@@ -13172,7 +13172,7 @@ packed1:
 	B stored1
 
 store1_1:
-	// To words of 16 bits.
+	// Words of 16 bits.
 	ADD R4<<1, R0, R10
 	VUZP1 V6.S4, V6.S4, V6.S4
 	VUZP1 V6.H8, V6.H8, V6.H8
@@ -13182,14 +13182,14 @@ store1_1:
 
 store1_2:
 	TBNZ $0, R6, store1_3
-	// To words of 32 bits.
+	// Words of 32 bits.
 	ADD R4<<2, R0, R10
 	VUZP1 V6.S4, V6.S4, V6.S4
 	FMOVS F6, (R10)
 	B stored1
 
 store1_3:
-	// To words of 64 bits.
+	// Words of 64 bits.
 	ADD R4<<3, R0, R10
 	FMOVD F6, (R10)
 	B stored1
@@ -13222,12 +13222,12 @@ field:
 	MOVBU 11(R1), R7
 	MOVBU 12(R1), R10
 	ADD $16, R1
-	// The highest bit of the field, if it has a sign.
+	// The top bit of the field, if it is signed.
 	NEG R10, R10
 	AND R9, R10, R10
 	LSR $1, R9, R5
 	BIC R5, R10, R10
-	// Mask and sign move with the words.
+	// The mask and the sign move with the words.
 	ROR R8, R9, R9
 	ROR R8, R10, R10
 	NEG R8, R8
@@ -14297,12 +14297,12 @@ field:
 	MOVBU 11(R1), R7
 	MOVBU 12(R1), R10
 	ADD $16, R1
-	// The highest bit of the field, if it has a sign.
+	// The top bit of the field, if it is signed.
 	NEG R10, R10
 	AND R9, R10, R10
 	LSR $1, R9, R5
 	BIC R5, R10, R10
-	// Mask and sign move with the words.
+	// The mask and the sign move with the words.
 	ROR R8, R9, R9
 	ROR R8, R10, R10
 	NEG R8, R8
@@ -15131,12 +15131,12 @@ field:
 	MOVBU 11(R1), R7
 	MOVBU 12(R1), R10
 	ADD $16, R1
-	// The highest bit of the field, if it has a sign.
+	// The top bit of the field, if it is signed.
 	NEG R10, R10
 	AND R9, R10, R10
 	LSR $1, R9, R5
 	BIC R5, R10, R10
-	// Mask and sign move with the words.
+	// The mask and the sign move with the words.
 	ROR R8, R9, R9
 	ROR R8, R10, R10
 	NEG R8, R8
@@ -15869,12 +15869,12 @@ field:
 	MOVBU 11(R1), R7
 	MOVBU 12(R1), R10
 	ADD $16, R1
-	// The highest bit of the field, if it has a sign.
+	// The top bit of the field, if it is signed.
 	NEG R10, R10
 	AND R9, R10, R10
 	LSR $1, R9, R5
 	BIC R5, R10, R10
-	// Mask and sign move with the words.
+	// The mask and the sign move with the words.
 	ROR R8, R9, R9
 	ROR R8, R10, R10
 	NEG R8, R8

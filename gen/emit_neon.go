@@ -26,7 +26,7 @@ func renderARM64() ([]byte, error) {
 const (
 	vecBytes = 16
 	vecBits  = 8 * vecBytes
-	// tile is the vectors that pack holds in registers at a time.
+	// tile is the number of vectors that pack holds in registers at a time.
 	tile = 8
 )
 
@@ -39,26 +39,26 @@ type arm64 struct {
 
 	symbol    string
 	params    []param
-	frame     map[string]slot // where all parameters are
-	general   []gpr           // registers that are free
-	vector    []vreg          // likewise
-	arguments map[string]gpr  // those that stay in general registers
-	values    map[string]gpr  // arguments that are computed, rather than passed
-	uniform   map[string]vreg // what is the same in all lanes, by key
-	column    string          // unpack: ends the labels of a column's code
+	frame     map[string]slot // the places of all parameters
+	general   []gpr           // free general registers
+	vector    []vreg          // free vector registers
+	arguments map[string]gpr  // arguments that stay in general registers
+	values    map[string]gpr  // arguments that the kernel computes
+	uniform   map[string]vreg // values that are the same in all lanes, by key
+	column    string          // unpack: the end of the labels of a column's code
 	leave     string          // the instruction after the last lane
-	zero      vreg            // where words get wider
+	zero      vreg            // zeros, if words get wider
 	scratch   gpr
-	bits      []vreg // in lane i of these vectors, bit i: of its own byte of a mask, where lanes have 8 bits
-	bytes     []vreg // where lanes have 8 bits, the number of each lane's byte of a mask
+	bits      []vreg // lane i has its bit of the mask; lanes of 8 bits have their bit of a byte of the mask
+	bytes     []vreg // lanes of 8 bits only: the number of a lane's byte of the mask
 }
 
 func newARM64(b *bytes.Buffer, k kernel, t target) *arm64 {
 	g := &arm64{Buffer: b, kernel: k, symbol: k.symbol(t), params: k.params(t), leave: "RET"}
-	// It shifts lanes of any width.
+	// NEON shifts lanes of any width.
 	t.lane = max(t.word, t.element)
 	if k.lanes == anyLanes {
-		// To a kernel that is told a number of bytes, these are its lanes.
+		// The kernel counts bytes, so its lanes are bytes.
 		t = target{neon, 8, 8, 8}
 	}
 	g.target = t
@@ -79,7 +79,7 @@ func (g *arm64) emit() {
 	size := g.layout()
 	fmt.Fprintf(g, "\n// func %s(%s)\n", g.symbol, declare(g.params))
 	fmt.Fprintf(g, "TEXT ·%s(SB), NOSPLIT, $0-%d\n", g.symbol, size)
-	// R16 and up have other uses. No vector register is kept for the caller.
+	// Registers from R16 on have other uses. Go keeps no vector registers across calls.
 	for r := range gpr(16) {
 		g.general = append(g.general, r)
 	}
@@ -89,7 +89,7 @@ func (g *arm64) emit() {
 	g.arguments = map[string]gpr{}
 	g.uniform = map[string]vreg{}
 	for _, p := range g.params {
-		// A value that is the same for all lanes goes to a vector, by and by.
+		// hoist loads the values that are the same in all lanes.
 		if p.typ != "uint64" {
 			g.arguments[p.name] = g.register()
 			g.argument(p.name, g.arguments[p.name])
@@ -120,7 +120,7 @@ func (g *arm64) emit() {
 	}
 }
 
-// layout sets where Go puts the parameters, and returns the size of them all.
+// layout sets the places where Go puts the parameters, and returns the size of all.
 func (g *arm64) layout() int {
 	g.frame = map[string]slot{}
 	up := func(offset, size int) int { return (offset + size - 1) &^ (size - 1) }
@@ -140,8 +140,8 @@ func (g *arm64) layout() int {
 // op emits an instruction of Go's assembler.
 func (g *arm64) op(format string, args ...any) { fmt.Fprintf(g, "\t"+format+"\n", args...) }
 
-// lanewise emits an instruction of Go's assembler on whole vectors, with the
-// destination last.
+// lanewise emits an instruction of Go's assembler on whole vectors. The destination comes
+// last.
 func (g *arm64) lanewise(mnemonic string, lane int, list ...vreg) {
 	var names []string
 	for _, v := range list {
@@ -184,13 +184,14 @@ func (g *arm64) allocateAll(count int) []vreg {
 
 func (g *arm64) release(list ...vreg) { g.vector = append(slices.Clone(list), g.vector...) }
 
-// scope returns a function that makes free again what is allocated between.
+// scope returns a function that frees the vector registers allocated since scope was
+// called.
 func (g *arm64) scope() func() {
 	saved := slices.Clone(g.vector)
 	return func() { g.vector = saved }
 }
 
-// argument brings an argument to a general register.
+// argument loads an argument into a general register.
 func (g *arm64) argument(name string, r gpr) {
 	if v, ok := g.values[name]; ok {
 		g.op("MOVD %s, %s", v, r)
@@ -200,13 +201,13 @@ func (g *arm64) argument(name string, r gpr) {
 	g.op("%s %s+%d(FP), %s", map[int]string{4: "MOVWU", 8: "MOVD"}[s.size], name, s.offset, r)
 }
 
-// log is the logarithm of a power of two.
+// log returns the binary logarithm of a power of two.
 func log(n int) int { return bits.TrailingZeros(uint(n)) }
 
-// reads reports whether an instruction stands for an operand.
+// reads reports whether an instruction loads an operand.
 func reads(in *inst) bool { return in.op == pseudoWord || in.op == pseudoCount }
 
-// memory is how many bits an operand has in a lane.
+// memory returns the bits of a lane of an operand in memory.
 func (g *arm64) memory(in *inst) int {
 	if in.op == pseudoCount {
 		return 32
@@ -214,8 +215,8 @@ func (g *arm64) memory(in *inst) int {
 	return g.target.word
 }
 
-// width is how many bits a lane has in a register with an instruction's result:
-// fewer than others in dst's elements that are shorter than words, and in the
+// width returns the bits of a lane in the register with an instruction's result. It is
+// the target's lane, except for elements of dst that are narrower than words, and for
 // counts of 64-bit lanes.
 func (g *arm64) width(in *inst) int {
 	switch {
@@ -229,10 +230,10 @@ func (g *arm64) width(in *inst) int {
 	return g.width(in.args[slices.IndexFunc(in.args, func(a *inst) bool { return a.each })])
 }
 
-// vectors is how many registers so many lanes of a width take.
+// vectors returns the number of registers that so many lanes of a width take.
 func vectors(lanes, width int) int { return max(lanes*width/vecBits, 1) }
 
-// transfer is a load or a store of so many bytes at an offset from an address.
+// transfer emits a load or a store of size bytes at an offset from an address.
 func (g *arm64) transfer(store bool, base gpr, offset int, list []vreg, size int) {
 	mem := func(offset int) string {
 		if offset == 0 {
@@ -264,10 +265,11 @@ func (g *arm64) transfer(store bool, base gpr, offset int, list []vreg, size int
 	}
 }
 
-// load loads lanes of an operand, of which the first is that far from an address.
+// load emits the load of lanes of an operand, from the lane first after base on.
 func (g *arm64) load(in *inst, base gpr, first, lanes int) []vreg {
 	from, to := g.memory(in), g.width(in)
-	// What gets narrower is done by single results, to need fewer registers.
+	// Lanes that get narrower are loaded for one result at a time, which needs fewer
+	// registers.
 	step := lanes
 	if to < from {
 		step = min(lanes, vecBits/to)
@@ -282,8 +284,8 @@ func (g *arm64) load(in *inst, base gpr, first, lanes int) []vreg {
 	return list
 }
 
-// convert makes lanes wider, with zeros above, or narrower. If keepSign is set
-// they keep their sign instead, and what else comes in above is unknown.
+// convert makes lanes wider or narrower. Wider lanes have zeros in their upper half. If
+// keepSign is set they keep their sign instead, and their other upper bits are unknown.
 func (g *arm64) convert(list []vreg, from, to, lanes int, keepSign bool) []vreg {
 	for ; from < to; from *= 2 {
 		list = g.widen(list, from, lanes, keepSign)
@@ -294,7 +296,7 @@ func (g *arm64) convert(list []vreg, from, to, lanes int, keepSign bool) []vreg 
 	return list
 }
 
-// widen makes lanes of a width twice as wide.
+// widen makes lanes of the given width twice as wide.
 func (g *arm64) widen(list []vreg, width, lanes int, keepSign bool) []vreg {
 	var wider []vreg
 	for _, v := range list {
@@ -315,7 +317,7 @@ func (g *arm64) widen(list []vreg, width, lanes int, keepSign bool) []vreg {
 	return wider
 }
 
-// narrow makes lanes of a width half as wide.
+// narrow makes lanes of the given width half as wide.
 func (g *arm64) narrow(list []vreg, width int) []vreg {
 	if len(list) == 1 {
 		g.lanewise("VUZP1", width/2, list[0], list[0], list[0])
@@ -330,8 +332,8 @@ func (g *arm64) narrow(list []vreg, width int) []vreg {
 	return narrower
 }
 
-// turn emits what is done in one turn of a loop: it loads lanes of each operand,
-// computes up to two vectors of results at a time and has them stored.
+// turn emits one turn of a loop. It loads lanes of each operand, and computes and stores
+// up to two vectors of results at a time.
 func (g *arm64) turn(lanes int, store func(first int, result []vreg)) {
 	defer g.scope()()
 	operands := map[*inst][]vreg{}
@@ -351,7 +353,7 @@ func (g *arm64) turn(lanes int, store func(first int, result []vreg)) {
 	}
 }
 
-// step steps the addresses of the operands.
+// step moves the addresses of the operands on by lanes lanes.
 func (g *arm64) step(lanes int) {
 	for _, in := range g.program {
 		if reads(in) {
@@ -360,9 +362,9 @@ func (g *arm64) step(lanes int) {
 	}
 }
 
-// body emits the program for so many lanes, one instruction for all of them
-// after the other, and returns its results, which may be in the registers of
-// the operands.
+// body emits the program for lanes lanes and returns its results. It emits each
+// instruction for all lanes before the next one. Results may be in the registers of
+// operands.
 func (g *arm64) body(lanes int, operand func(*inst) []vreg) []vreg {
 	values := map[*inst][]vreg{}
 	left := map[*inst]int{}
@@ -406,9 +408,9 @@ func (g *arm64) body(lanes int, operand func(*inst) []vreg) []vreg {
 	return values[g.program.result()]
 }
 
-// instruction emits one instruction and returns its destination, which may be
-// one of the sources that nothing else needs. A ZIP1 takes the high halves of its
-// sources if high is set.
+// instruction emits one instruction and returns its destination. That may be one of dead,
+// the sources that have no other use. If high is set, a ZIP1 takes the high halves of its
+// sources.
 func (g *arm64) instruction(in *inst, sources, dead []vreg, high bool) vreg {
 	if in.op == "BSL" {
 		return g.selection(sources, dead)
@@ -420,7 +422,7 @@ func (g *arm64) instruction(in *inst, sources, dead []vreg, high bool) vreg {
 	switch in.op {
 	case "USHL":
 		if !in.args[1].each {
-			// As formulas have it: masks leave out what comes over from neighbours.
+			// Formulas shift uniform values in lanes of 64 bits, and mask the result.
 			lane = 64
 		}
 		g.encoded(ushl(lane, d, sources[0], sources[1]))
@@ -456,8 +458,8 @@ func (g *arm64) instruction(in *inst, sources, dead []vreg, high bool) vreg {
 	return d
 }
 
-// selection emits a select by the one of three instructions that overwrites a
-// source which nothing else needs, and returns that source.
+// selection emits a select and returns its destination. Of the three instructions that
+// select, it takes one that overwrites a source without another use.
 func (g *arm64) selection(sources, dead []vreg) vreg {
 	mask, x, y := sources[0], sources[1], sources[2]
 	var d vreg
@@ -478,7 +480,8 @@ func (g *arm64) selection(sources, dead []vreg) vreg {
 	return d
 }
 
-// key names what is the same in all lanes of all programs of a kernel.
+// key returns the name of a value that is the same in all lanes. All programs of a kernel
+// share such values.
 func key(in *inst) string {
 	if in.op == pseudoConst {
 		return fmt.Sprintf("0x%x", in.val)
@@ -486,7 +489,7 @@ func key(in *inst) string {
 	return in.name
 }
 
-// hoist brings what is the same in all lanes to registers, if it is not there.
+// hoist loads the values that are the same in all lanes, if they are not in registers yet.
 func (g *arm64) hoist() {
 	for _, in := range g.program {
 		if _, done := g.uniform[key(in)]; done || in.each {
@@ -503,8 +506,8 @@ func (g *arm64) hoist() {
 	}
 }
 
-// argumentLane is the width of the lanes that an argument is duplicated to: 64
-// bits, as it is passed, but for what unpack computes of a mask.
+// argumentLane returns the width of the lanes that an argument is copied to. It is 64
+// bits, as the argument is passed, except for the masks that unpack computes.
 func (g *arm64) argumentLane(in *inst) int {
 	count := slices.ContainsFunc(g.program, func(user *inst) bool { return user.op == "USHL" && user.args[1] == in })
 	if count || g.kernel.shape != unpackShape {
@@ -520,7 +523,7 @@ func (g *arm64) duplicate(r gpr, lane int) vreg {
 	return d
 }
 
-// address emits the sum of an address and so many lanes of some bits.
+// address emits sum = base plus n lanes of so many bits.
 func (g *arm64) address(n gpr, bits int, base, sum gpr) {
 	if bits == 8 {
 		g.op("ADD %s, %s, %s", n, base, sum)
@@ -529,9 +532,9 @@ func (g *arm64) address(n gpr, bits int, base, sum gpr) {
 	}
 }
 
-// slice emits a slice kernel. Its last lanes overlap those of the loops: they are
-// computed before anything is stored, so that dst may be a source, and stored
-// last. Slices shorter than that are done likewise in parts of a vector.
+// slice emits a slice kernel. Its last lanes overlap lanes of the loops. They are computed
+// before anything is stored, because dst may be a source, and they are stored last.
+// Shorter slices are done the same way, in parts of a vector.
 func (g *arm64) slice() {
 	n, dst := g.arguments["n"], g.arguments["dst"]
 	end := g.register()
@@ -623,8 +626,8 @@ func (g *arm64) slice() {
 	g.op(g.leave)
 }
 
-// extractLoops emits the main loops of extract and unpack, which take fewer
-// instructions than the formula where it is known of what sign the field is.
+// extractLoops emits the main loops of extract and unpack. There is one for unsigned and
+// one for signed fields, and each takes fewer instructions than the formula.
 func (g *arm64) extractLoops(mainLoop func(label string)) {
 	defer g.scope()()
 	whole, target, mask, t := g.program, g.target, g.uniform["mask"], g.register()
@@ -633,7 +636,7 @@ func (g *arm64) extractLoops(mainLoop func(label string)) {
 	g.argument("sign", t)
 	g.op("CBNZ %s, signed%s", t, g.column)
 	if g.target.word < g.target.lane {
-		// Fields that fit words are extracted before words get wider.
+		// A field inside the word is extracted before words get wider.
 		g.argument("mask", g.scratch)
 		g.op("TST $0x%x, %s", ^uint64(0)>>(64-g.target.lane)>>g.target.word<<g.target.word, g.scratch)
 		g.op("BNE wide%s", g.column)
@@ -655,7 +658,7 @@ func (g *arm64) extractLoops(mainLoop func(label string)) {
 	g.comment("A shift to the top and one back extend the sign.")
 	g.op("RBIT %s, %s", t, t)
 	g.op("CLZ %s, %s", t, t)
-	// Of a mask without gaps between the lanes only the last lane's sign is told.
+	// If one lane's mask reaches the next one, CLZ finds only the last lane's sign.
 	g.op("AND $%d, %s", g.target.element-1, t)
 	g.op("SUB $%d, %s", g.target.element-1, t)
 	g.uniform["down"] = g.duplicate(t, g.target.element)
@@ -684,13 +687,13 @@ func (g *arm64) extractLoops(mainLoop func(label string)) {
 	g.program, g.uniform["mask"] = whole, mask
 }
 
-// bitsOfLanes makes the vectors by which a mask's bits are told apart, for two
-// vectors of lanes.
+// bitsOfLanes makes the vectors that pick each lane's bit of a mask, for two vectors of
+// lanes.
 func (g *arm64) bitsOfLanes() {
 	var halves [2]uint64
 	lanes := vecBits / g.target.element
 	for i := range lanes {
-		// A lane of 8 bits sees a byte of the mask, any other the bits of two vectors.
+		// A lane of 8 bits tests a byte of the mask, a wider lane the bits of two vectors.
 		halves[i*2/lanes] |= 1 << (i % 8) << (i * g.target.element % 64)
 	}
 	g.bits = g.allocateAll(1)
@@ -705,15 +708,16 @@ func (g *arm64) bitsOfLanes() {
 	g.op("VMOVQ $0x%016x, $0x%016x, %s", 0x0202020202020202, 0x0303030303030303, g.bytes[1])
 }
 
-// merge replaces the inactive lanes among up to two vectors of results by what
-// dst holds from lane first on. The lowest bits of active become theirs.
+// merge returns up to two vectors of results with dst's old values in inactive lanes. The
+// first lane of the results is lane first of dst. merge shifts active so that its lowest
+// bits are those of the results.
 func (g *arm64) merge(active gpr, first, lanes int, result []vreg) []vreg {
 	if first > 0 {
 		g.op("LSR $%d, %s", lanes, active)
 	}
 	old := g.allocateAll(len(result))
 	g.transfer(false, g.arguments["dst"], first*g.target.element/8, old, lanes*g.target.element/8)
-	// In bytes there is no room for the bits of all lanes.
+	// A lane of 8 bits has no room for the bits of all lanes.
 	everywhere := g.duplicate(active, max(g.target.element, 2*vecBits/g.target.element))
 	for i, v := range old {
 		mask := g.allocate()
@@ -730,8 +734,8 @@ func (g *arm64) merge(active gpr, first, lanes int, result []vreg) []vreg {
 	return old
 }
 
-// masked emits a masked kernel: a loop over the mask's words, and in it one over
-// the lanes of a word. Parts of what is left do not overlap, since dst may be a
+// masked emits a masked kernel: a loop over the mask's words, and in it a loop over the
+// lanes of a word. The parts of the last vector do not overlap, because dst may be a
 // source.
 func (g *arm64) masked() {
 	n, dst, mask := g.arguments["n"], g.arguments["dst"], g.arguments["active"]
@@ -759,7 +763,7 @@ func (g *arm64) masked() {
 
 	g.op("CBZ %s, return", n)
 	g.label("word")
-	g.comment("A word of the mask a turn, for 64 lanes or all that there are.")
+	g.comment("One word of the mask a turn, for up to 64 lanes.")
 	g.op("MOVD.P 8(%s), %s", mask, active)
 	g.op("MOVD $%d, %s", maskLanes, left)
 	g.op("CMP %s, %s", left, n)
@@ -776,7 +780,7 @@ func (g *arm64) masked() {
 		g.op("BGE many")
 	}
 	g.label("few")
-	g.comment("The lower bits still say how many lanes are left, where the number is negative.")
+	g.comment("The number may be negative now. Its lower bits still say how many lanes are left.")
 	g.op("TST $%d, %s", many-1, left)
 	g.op("BNE few%d", many/2)
 	g.op("CBNZ %s, word", n)
@@ -793,8 +797,8 @@ func (g *arm64) masked() {
 	g.op("RET")
 }
 
-// warp emits a warp kernel: all lanes are computed before any is stored, since
-// operands may overlap in any way.
+// warp emits a warp kernel. All lanes are computed before any is stored, because operands
+// may overlap in any way.
 func (g *arm64) warp() {
 	g.hoist()
 	g.bitsOfLanes()
@@ -812,9 +816,9 @@ func (g *arm64) warp() {
 	g.op("RET")
 }
 
-// pack emits pack: a tile of words stays in registers while a loop runs over the
-// fields. Tiles get smaller towards the end, down to one lane. The bits that base
-// keeps are added as a field's are.
+// pack emits a pack kernel. A tile of words stays in registers while a loop runs over the
+// fields. Tiles get smaller towards the end, down to one lane. The bits that base keeps
+// are added like those of a field.
 func (g *arm64) pack() {
 	dst, base, fields, k := g.arguments["dst"], g.arguments["base"], g.arguments["fields"], g.arguments["k"]
 	i, rest, size := g.arguments["lo"], g.arguments["hi"], g.arguments["size"]
@@ -830,7 +834,7 @@ func (g *arm64) pack() {
 	g.argument("value", g.scratch)
 	value := g.duplicate(g.scratch, g.target.lane)
 	g.op("SUB %s, %s", i, rest)
-	g.comment("The logarithm of size, as fields have it.")
+	g.comment("The logarithm of size, as in a field's kind.")
 	g.op("RBIT %s, %s", size, size)
 	g.op("CLZ %s, %s", size, size)
 
@@ -867,13 +871,13 @@ func (g *arm64) pack() {
 		g.op("MOVBU %d(%s), %s", fieldKind-fieldMask, field, kind)
 		g.op("ADD $%d, %s", fieldShift-fieldMask, field)
 		g.op("VLD1R.P %d(%s), [%s.D2]", fieldSize-fieldShift, field, shift)
-		g.comment("Constants are in value.")
+		g.comment("value has the constants.")
 		g.op("TBNZ $%d, %s, field%d", log(2*signKind), kind, lanes)
 		g.label("add%d", lanes)
 		g.choose(fmt.Sprintf("add%d", lanes), kind, signKind, kinds, func(kind int) {
 			defer g.scope()()
 			signed, bits := kind&signKind != 0, 8<<(kind&^signKind)
-			g.comment("%s elements of %d bits.", map[bool]string{false: "Of", true: "The sign of"}[signed], bits)
+			g.comment("%s of %d bits.", map[bool]string{false: "Elements", true: "Signs of elements"}[signed], bits)
 			g.address(i, bits, data, data)
 			g.program = programs[kind/signKind]
 			result := g.body(lanes, func(in *inst) []vreg {
@@ -894,7 +898,7 @@ func (g *arm64) pack() {
 		g.choose(fmt.Sprintf("store%d", lanes), size, signKind, sizes, func(size int) {
 			defer g.scope()()
 			bits := 8 << size
-			g.comment("To words of %d bits.", bits)
+			g.comment("Words of %d bits.", bits)
 			g.address(i, bits, dst, data)
 			g.transfer(true, data, 0, g.convert(slices.Clone(words), g.target.lane, bits, lanes, false), lanes*bits/8)
 			g.op("B stored%d", lanes)
@@ -911,8 +915,8 @@ func (g *arm64) pack() {
 	g.op("RET")
 }
 
-// unpack emits unpack: one column after the other is made of the words, by the
-// loops of a slice kernel.
+// unpack emits an unpack kernel. It makes one column after the other from the words, with
+// the loops of a slice kernel.
 func (g *arm64) unpack() {
 	fields, k, lo, words, n := g.arguments["fields"], g.arguments["k"], g.arguments["lo"], g.arguments["src"], g.arguments["hi"]
 	dst, kind := g.register(), g.register()
@@ -932,12 +936,12 @@ func (g *arm64) unpack() {
 	g.op("MOVBU %d(%s), %s", fieldKind-fieldMask, fields, kind)
 	g.op("MOVBU %d(%s), %s", fieldSigned-fieldMask, fields, sign)
 	g.op("ADD $%d, %s", fieldSize-fieldMask, fields)
-	g.comment("The highest bit of the field, if it has a sign.")
+	g.comment("The top bit of the field, if it is signed.")
 	g.op("NEG %s, %s", sign, sign)
 	g.op("AND %s, %s, %s", mask, sign, sign)
 	g.op("LSR $1, %s, %s", mask, g.scratch)
 	g.op("BIC %s, %s, %s", g.scratch, sign, sign)
-	g.comment("Mask and sign move with the words.")
+	g.comment("The mask and the sign move with the words.")
 	g.op("ROR %s, %s, %s", shift, mask, mask)
 	g.op("ROR %s, %s, %s", shift, sign, sign)
 	g.op("NEG %s, %s", shift, shift)
@@ -962,8 +966,8 @@ func (g *arm64) unpack() {
 	g.op("RET")
 }
 
-// choose emits code for each value that a register may have, and a tree of
-// branches to it, by the bits of the values from the highest down.
+// choose emits code for each value that a register may have, and a tree of branches to
+// the code. The branches test bits of the value, from the highest down.
 func (g *arm64) choose(name string, r gpr, bit int, values []int, emit func(value int)) {
 	if len(values) == 1 {
 		emit(values[0])

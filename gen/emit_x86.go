@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// unroll is the vectors of one turn of a slice kernel's main loop.
+	// unroll is the number of vectors in one turn of a slice kernel's main loop.
 	unroll = 4
-	// alignVectors is the number of vectors from which on it pays to align dst.
+	// alignVectors is the least number of vectors for which it pays to align dst.
 	alignVectors = 16
 )
 
@@ -49,14 +49,14 @@ func renderAMD64() ([]byte, error) {
 	return printer.NewGoAsm(printer.Config{Name: generatedBy, Pkg: "bfi"}).Print(f)
 }
 
-// tables are the constant vectors of AVX2, by the width of a lane.
+// tables are constant vectors, most of them by the width of a lane.
 type tables struct {
 	toSign  map[int]Mem    // counts that shift bit i of a word to the sign of lane i, for 32 lanes
-	laneBit map[int]Mem    // bit i of its 8 or 16 in lane i, over and over
+	laneBit map[int]Mem    // lane i has bit i modulo the lane's width
 	spread  Mem            // shuffles 4 bytes to 8 lanes each
-	narrow  map[[2]int]Mem // shuffles the low bytes of lanes together, each half to its place
-	gather  map[[2]int]Mem // shuffles the low bytes of lanes together, for each of several vectors to its own place
-	inOrder map[[2]int]Mem // by a vector's bytes and by how many are packed into one: where each 32 bits are then
+	narrow  map[[2]int]Mem // a shuffle of the low bytes of lanes: those of each 16 bytes side by side, in their half's place
+	gather  map[[2]int]Mem // shuffles of the low bytes of lanes: those of each 16 bytes side by side, in the vector's own place
+	inOrder map[[2]int]Mem // by a vector's bytes and the number of vectors packed into one: where packing leaves each 32 bits
 }
 
 func newTables(c *build.Context) *tables {
@@ -79,7 +79,7 @@ func newTables(c *build.Context) *tables {
 	t.spread = table("spread", 8, 32, func(i int) uint64 { return uint64(i / 8) })
 	for _, lane := range []int{16, 32, 64} {
 		for element := 8; element < lane; element *= 2 {
-			half := 16 * element / lane // bytes that 16 become
+			half := 16 * element / lane // bytes that are left of 16
 			together := func(block int) func(i int) uint64 {
 				return func(i int) uint64 {
 					at := i%16 - i/block*half
@@ -97,7 +97,7 @@ func newTables(c *build.Context) *tables {
 	}
 	for _, size := range []int{32, 64} {
 		for _, count := range []int{2, 4} {
-			// Packing puts 16 bytes of each vector after the other's, or 4 of them.
+			// Packing takes a chunk from the same 16 bytes of every vector in turn.
 			chunk, parts := 4/count, size/16
 			t.inOrder[[2]int{size, count}] = table(fmt.Sprintf("inOrder%dOf%d", size, count), 32, size/4, func(i int) uint64 {
 				vector, part, rest := i/chunk/parts, i/chunk%parts, i%chunk
@@ -116,7 +116,7 @@ type amd64 struct {
 	target target
 
 	pointers map[string]reg.Register  // operands in memory
-	uniform  map[*inst]reg.VecVirtual // what is the same in all lanes
+	uniform  map[*inst]reg.VecVirtual // values that are the same in all lanes
 	lowBytes reg.Register             // AVX-512: selects the low byte of each 32-bit lane
 	labels   int
 }
@@ -166,10 +166,10 @@ func (g *amd64) ret() {
 	g.RET()
 }
 
-// wide reports whether vectors have 512 bits, and masks.
+// wide reports whether vectors have 512 bits and mask registers.
 func (g *amd64) wide() bool { return g.target.isa == avx512 }
 
-// vecBytes is the size of the instruction set's vectors.
+// vecBytes returns the size of the instruction set's vectors.
 func (g *amd64) vecBytes() int {
 	if g.wide() {
 		return 64
@@ -177,10 +177,10 @@ func (g *amd64) vecBytes() int {
 	return 32
 }
 
-// any reports whether lanes may have any width: then they are counted in bytes.
+// any reports whether one kernel does lanes of all widths. Then it counts bytes.
 func (g *amd64) any() bool { return g.kernel.lanes == anyLanes }
 
-// laneBytes is how much of a register a lane takes, as lanes are counted.
+// laneBytes returns the bytes of a lane in a register: 1 if the kernel counts bytes.
 func (g *amd64) laneBytes() int {
 	if g.any() {
 		return 1
@@ -188,10 +188,10 @@ func (g *amd64) laneBytes() int {
 	return g.target.lane / 8
 }
 
-// vecLanes is the number of lanes of one vector.
+// vecLanes returns the number of lanes in a vector.
 func (g *amd64) vecLanes() int { return g.vecBytes() / g.laneBytes() }
 
-// dstBytes is how much of dst a lane takes.
+// dstBytes returns the bytes of a lane in dst.
 func (g *amd64) dstBytes() int {
 	if g.any() {
 		return 1
@@ -199,7 +199,7 @@ func (g *amd64) dstBytes() int {
 	return g.target.element / 8
 }
 
-// sourceBytes is how much of an operand a lane takes.
+// sourceBytes returns the bytes of a lane in an operand.
 func (g *amd64) sourceBytes(in *inst) int {
 	switch {
 	case in.op == pseudoCount || in.op == "VMOVDQU8.Z":
@@ -219,7 +219,7 @@ func (g *amd64) vector() reg.VecVirtual {
 	return g.YMM()
 }
 
-// asm emits the instruction of that name.
+// asm emits the named instruction.
 func (g *amd64) asm(mnemonic string, ops ...Op) {
 	method := reflect.ValueOf(g.Context).MethodByName(strings.ReplaceAll(mnemonic, ".", "_"))
 	if !method.IsValid() {
@@ -244,22 +244,22 @@ func signature(params []param) *gotypes.Signature {
 	return gotypes.NewSignature(nil, types.NewSignatureType(nil, nil, nil, types.NewTuple(vars...), nil, false))
 }
 
-// An access says which lanes a body works on, and how it gets at them.
+// An access says which lanes a body works on, and how it reaches them.
 type access struct {
-	lanes int          // those of a vector, or of AVX2 a power of two fewer
-	at    reg.Register // index of the first, nil for 0
-	more  int          // to add to the index
-	mask  reg.Register // AVX-512: if not nil, the only lanes to touch
-	low   reg.Register // AVX-512: the low byte of each of these 32-bit lanes
-	bound map[string]reg.VecVirtual
+	lanes int                       // the lanes of a vector; with AVX2 maybe a lesser power of two
+	at    reg.Register              // index of the first lane, nil for 0
+	more  int                       // to add to the index
+	mask  reg.Register              // AVX-512: if not nil, only these lanes are touched
+	low   reg.Register              // AVX-512: a byte mask of the low byte of each 32-bit lane
+	bound map[string]reg.VecVirtual // operands that are in registers
 }
 
 func (g *amd64) whole(at reg.Register, more int) access {
 	return access{lanes: g.vecLanes(), at: at, more: more, low: g.lowBytes}
 }
 
-// first is the first n lanes, less than a vector, of one vector's, of which bits
-// has ones for those to touch; nil for all of them. AVX-512 only.
+// first returns an access to the first n lanes of a vector. If bits is not nil, it
+// touches only the lanes whose bit is set. AVX-512 only.
 func (g *amd64) first(n, at, bits reg.Register) access {
 	a := g.whole(at, 0)
 	if bits == nil {
@@ -281,8 +281,7 @@ func (g *amd64) first(n, at, bits reg.Register) access {
 // lowBytes is a byte mask of the low byte of each 32-bit lane.
 const lowBytes = 0x1111111111111111
 
-// opmask returns a mask register with v, of which only the low n bits are kept
-// if n is not nil.
+// opmask returns a mask register with v, or with the low n bits of v if n is not nil.
 func (g *amd64) opmask(v uint64, n reg.Register) reg.Register {
 	r, k := g.GP64(), g.K()
 	g.MOVQ(I32(-1), r)
@@ -296,7 +295,7 @@ func (g *amd64) opmask(v uint64, n reg.Register) reg.Register {
 	return k
 }
 
-// mem is where an access finds an operand of which a lane takes so many bytes.
+// mem returns the place of an access in an operand whose lanes have size bytes.
 func (g *amd64) mem(a access, name string, size int) Mem {
 	m := Mem{Base: g.pointers[name], Disp: a.more * size}
 	if a.at != nil {
@@ -305,7 +304,7 @@ func (g *amd64) mem(a access, name string, size int) Mem {
 	return m
 }
 
-// as is the part of a vector register that so many bytes take.
+// as returns the part of a vector register that so many bytes take.
 func as(r reg.VecVirtual, bytes int) reg.Register {
 	switch bytes {
 	case 64:
@@ -316,7 +315,7 @@ func as(r reg.VecVirtual, bytes int) reg.Register {
 	return r.AsX()
 }
 
-// part is the part of a vector register that the lanes of an access take.
+// part returns the part of a vector register that the lanes of an access take.
 func (g *amd64) part(a access, r reg.VecVirtual) reg.Register { return as(r, a.lanes*g.laneBytes()) }
 
 // load loads the words or counts of an access.
@@ -336,8 +335,8 @@ func (g *amd64) load(a access, in *inst) reg.VecVirtual {
 	case in.op == "VMOVDQU8.Z":
 		g.VMOVDQU8_Z(m, a.low, v)
 	case a.mask != nil:
-		// Not in one instruction: there are emulators that let a masked
-		// VPMOVZX fault on lanes that it does not load.
+		// A masked VPMOVZX would do it alone, but in some emulators it faults on
+		// lanes that it does not load.
 		narrow := as(r, a.lanes*size)
 		g.asm(fmt.Sprintf("VMOVDQU%d.Z", 8*size), m, a.mask, narrow)
 		if size < g.laneBytes() {
@@ -354,7 +353,7 @@ func (g *amd64) load(a access, in *inst) reg.VecVirtual {
 	return r
 }
 
-// loadBytes loads so many bytes, a power of two.
+// loadBytes loads count bytes, a power of two.
 func (g *amd64) loadBytes(m Mem, r reg.VecVirtual, count int) {
 	switch count {
 	case 1, 2:
@@ -366,7 +365,7 @@ func (g *amd64) loadBytes(m Mem, r reg.VecVirtual, count int) {
 	}
 }
 
-// storeBytes stores so many bytes, a power of two.
+// storeBytes stores count bytes, a power of two.
 func (g *amd64) storeBytes(r reg.VecVirtual, m Mem, count int) {
 	switch count {
 	case 1:
@@ -378,7 +377,7 @@ func (g *amd64) storeBytes(r reg.VecVirtual, m Mem, count int) {
 	}
 }
 
-// moves is the instruction that moves from 4 bytes up to a whole vector.
+// moves returns the instruction that moves count bytes, from 4 up to a whole vector.
 func (g *amd64) moves(count int) string {
 	switch {
 	case count == 4:
@@ -424,7 +423,7 @@ func (g *amd64) narrow(a access, r reg.VecVirtual, size int) reg.VecVirtual {
 	return n
 }
 
-// imm is an operand of an instruction that takes 8 or 32 bits, sign-extended.
+// imm returns n as an operand of an instruction that takes 8 or 32 bits, sign-extended.
 func imm(n int) Op {
 	if n < 128 {
 		return U8(n)
@@ -432,8 +431,8 @@ func imm(n int) Op {
 	return U32(n)
 }
 
-// body emits the program for the lanes of one access and returns its result, in
-// out if that is not nil.
+// body emits the program for the lanes of one access and returns its result. The
+// result is in out if out is not nil.
 func (g *amd64) body(p program, a access, out reg.VecVirtual) reg.VecVirtual {
 	values := map[*inst]reg.VecVirtual{}
 	value := func(in *inst) reg.VecVirtual {
@@ -474,11 +473,11 @@ func loads(in *inst) bool {
 	return in.op == pseudoWord || in.op == pseudoCount || in.op == "VMOVDQU8.Z"
 }
 
-// folds reports whether an operand's only use can read it from memory. A vector
-// shorter than a register would read past its end.
+// folds reports whether the one use of an operand can read it from memory. It cannot if
+// the lanes are fewer than a register's, because it would read past their end.
 func (g *amd64) folds(a access, in *inst) bool {
 	_, bound := a.bound[in.name]
-	// Past the caches Unpack to bytes took a quarter longer with 512 bits read so.
+	// With 512 bits read that way, Unpack to bytes took a quarter longer past the caches.
 	apart := g.wide() && g.kernel.shape == unpackShape
 	return (in.op == pseudoWord || in.op == pseudoCount) && g.sourceBytes(in) == g.laneBytes() &&
 		in.uses == 1 && a.mask == nil && a.lanes*g.laneBytes() >= 16 && !bound && !apart
@@ -487,7 +486,7 @@ func (g *amd64) folds(a access, in *inst) bool {
 // overwrites reports whether the instruction's first source is its destination.
 func overwrites(in *inst) bool { return strings.HasPrefix(in.op, "VPTERNLOG") }
 
-// instruction emits one instruction; sources are in the manual's order.
+// instruction emits one instruction. The sources are in the manual's order.
 func (g *amd64) instruction(in *inst, sources []Op, dst Op) {
 	switch {
 	case overwrites(in):
@@ -505,7 +504,8 @@ func (g *amd64) instruction(in *inst, sources []Op, dst Op) {
 	}
 }
 
-// hoist emits what is the same in all lanes. argument broadcasts an argument.
+// hoist emits the instructions whose value is the same in all lanes. argument
+// broadcasts an argument.
 func (g *amd64) hoist(p program, argument func(in *inst, dst reg.VecVirtual)) {
 	for _, in := range p {
 		if in.each || g.uniform[in] != nil {
@@ -537,12 +537,11 @@ func (g *amd64) broadcastArgument(in *inst, dst reg.VecVirtual) {
 	g.VPBROADCASTQ(b.Addr, dst)
 }
 
-// broadcastBack broadcasts the negative of a field's shift, or what pseudoLeft or
-// pseudoRight makes of that.
+// broadcastBack broadcasts minus a field's shift, or pseudoLeft or pseudoRight of that.
 func (g *amd64) broadcastBack(in *inst, field reg.Register, dst reg.VecVirtual) {
 	shift := Mem{Base: field, Disp: fieldShift}
 	if in.op == pseudoUniform {
-		// Rotations take the low bits of their counts.
+		// A rotation takes the low bits of its count.
 		count := g.vector()
 		g.VPBROADCASTQ(shift, count)
 		g.constant(0, dst)
@@ -576,7 +575,7 @@ func (g *amd64) argument(name string) reg.GPVirtual {
 	return r
 }
 
-// broadcast copies the low bits of a general register to lanes of that many.
+// broadcast copies the low lane bits of a general register to every lane.
 func (g *amd64) broadcast(r reg.GP, lane int, dst reg.VecVirtual) {
 	source := Op(r.As32())
 	if lane == 64 {
@@ -589,7 +588,7 @@ func (g *amd64) broadcast(r reg.GP, lane int, dst reg.VecVirtual) {
 	g.asm("VPBROADCAST"+suffixes[lane], source, dst)
 }
 
-// logic is what an instruction of logic, on lanes of any width, is called.
+// logic returns the name of an instruction of logic, for lanes of any width.
 func (g *amd64) logic(mnemonic string) string {
 	if g.wide() {
 		return mnemonic + "Q"
@@ -621,14 +620,16 @@ func (g *amd64) label(name string) string {
 	return fmt.Sprintf("%s%d", name, g.labels)
 }
 
-// landing is a label that is only jumped to, where aligning it costs nothing. Just
-// before the end of a cache line it can cost a short loop a fifth of its time.
+// landing emits an aligned label. It is for labels that are only reached by jumps, where
+// alignment costs nothing. Just before the end of a cache line, such a label can cost a
+// short loop a fifth of its time.
 func (g *amd64) landing(label string) {
 	g.Instruction(&ir.Instruction{Opcode: "PCALIGN", Operands: []Op{U8(32)}})
 	g.Label(label)
 }
 
-// loop runs body over lanes at a time while at least that many are left.
+// loop emits a loop that runs body for lanes lanes at a time, while at least that many
+// are left.
 func (g *amd64) loop(name, comment string, lanes int, index, rest reg.Register, body func()) {
 	top, done := g.label(name), g.label(name+"Done")
 	g.SUBQ(imm(lanes), rest)
@@ -643,7 +644,7 @@ func (g *amd64) loop(name, comment string, lanes int, index, rest reg.Register, 
 	g.ADDQ(imm(lanes), rest)
 }
 
-// vectors is the loop over whole vectors, count of them at a time.
+// vectors emits the loop over whole vectors, count of them at a time.
 func (g *amd64) vectors(p program, count int, index, rest reg.Register, stream bool) {
 	name, comment := "vectors", fmt.Sprintf("%d vectors a turn.", count)
 	switch {
@@ -660,8 +661,7 @@ func (g *amd64) vectors(p program, count int, index, rest reg.Register, stream b
 	})
 }
 
-// streaming is code for where the argument stream asks for stores that bypass the
-// cache.
+// streaming emits code that runs only if the argument stream is set.
 func (g *amd64) streaming(code func()) {
 	done := g.label("cached")
 	flag := g.Load(g.Param("stream"), g.GP8())
@@ -671,12 +671,13 @@ func (g *amd64) streaming(code func()) {
 	g.Label(done)
 }
 
-// aligns reports whether dst can be aligned to vectors: where they are stored as
-// they are.
+// aligns reports whether dst can be aligned to vectors. It can if lanes have their
+// register's width in dst.
 func (g *amd64) aligns() bool { return g.dstBytes() == g.laneBytes() }
 
-// unaligned sets n to the number of lanes from an address up to the next that is
-// a multiple of a vector's size, as far as words of dst can be aligned.
+// unaligned sets n to the number of lanes from an address to the next multiple of a
+// vector's size. It counts whole words, so a misaligned dst stays misaligned by less
+// than a word.
 func (g *amd64) unaligned(address, n reg.Register) {
 	g.MOVQ(address, n)
 	g.NEGQ(n)
@@ -690,9 +691,9 @@ func (g *amd64) unaligned(address, n reg.Register) {
 	}
 }
 
-// slice512 is what a slice kernel does with masks: whole vectors, of which vectors
-// takes several at a time, and at both ends of the slice vectors that touch only
-// the lanes that are there. Then it leaves.
+// slice512 emits a slice kernel with mask registers. vectors emits the loop over several
+// whole vectors at a time. At both ends of the slice a masked vector touches only lanes
+// of the slice. leave ends the code.
 func (g *amd64) slice512(p program, rest reg.Register, vectors func(index, rest reg.Register, stream bool), leave func()) {
 	long, cached, end := g.label("long"), g.label("cached"), g.label("end")
 	index := g.GP64()
@@ -713,7 +714,7 @@ func (g *amd64) slice512(p program, rest reg.Register, vectors func(index, rest 
 		aligned := g.label("aligned")
 		g.CMPQ(rest, imm(alignVectors*g.vecLanes()))
 		g.JB(LabelRef(cached))
-		g.Comment("The lanes before the first that is aligned.")
+		g.Comment("The lanes before the first aligned one.")
 		head := g.GP64()
 		g.unaligned(g.pointers["dst"], head)
 		g.JZ(LabelRef(aligned))
@@ -723,14 +724,14 @@ func (g *amd64) slice512(p program, rest reg.Register, vectors func(index, rest 
 		g.Label(aligned)
 		g.streaming(func() {
 			vectors(index, rest, true)
-			// These stores are weakly ordered.
+			// Stores past the cache are weakly ordered.
 			g.SFENCE()
 		})
 		g.Label(cached)
 	}
 	vectors(index, rest, false)
 	g.vectors(p, 1, index, rest, false)
-	// Even an access to no lane can be slow, where it is to another page.
+	// Even an access to no lane can be slow if it is on another page.
 	g.TESTQ(rest, rest)
 	g.JZ(LabelRef(end))
 	g.Comment("The lanes after the last vector.")
@@ -739,9 +740,9 @@ func (g *amd64) slice512(p program, rest reg.Register, vectors func(index, rest 
 	leave()
 }
 
-// slice256 is what a slice kernel does without masks. The vectors at the ends
-// overlap those of the loop: they are computed before anything is stored, so that
-// dst may be a source, and stored last.
+// slice256 emits a slice kernel without mask registers. The vectors at both ends of the
+// slice overlap vectors of the loop. They are computed before anything is stored, because
+// dst may be a source, and they are stored last.
 func (g *amd64) slice256(p program, n reg.Register, vectors func(index, rest reg.Register, stream bool), leave func()) {
 	short, cached, ending := g.label("short"), g.label("cached"), g.label("tail")
 	g.CMPQ(n, imm(g.vecLanes()))
@@ -774,7 +775,7 @@ func (g *amd64) slice256(p program, n reg.Register, vectors func(index, rest reg
 	if g.aligns() {
 		g.CMPQ(n, align)
 		g.JB(LabelRef(ending))
-		g.Comment("The first vector, which was not aligned.")
+		g.Comment("The first vector, which is not aligned.")
 		g.store(start, head, g.dstBytes(), false)
 		g.Label(ending)
 	}
@@ -910,10 +911,11 @@ func (g *amd64) masked256(p program) {
 	g.ret()
 }
 
-// expander loads the tables that make lanes of the bits of a mask. What it returns
-// does so, in a vector of those bits over and over: the lanes' sign says whether
-// they are active (all of their bits, where they have 8 or 16); from is the bit of
-// the first lane, of a byte's.
+// expander loads the tables that turn bits of a mask into lanes, and returns a function
+// that does so. Its argument active is a vector with a copy of the bits in every lane,
+// and becomes a vector of lanes: a lane's sign says whether the lane is active. Lanes of
+// 8 and 16 bits have all bits set if they are active. from is the first lane's bit in its
+// byte.
 func (g *amd64) expander() func(active reg.VecVirtual, from int) {
 	table := func(m Mem) reg.VecVirtual {
 		r := g.YMM()
@@ -944,14 +946,14 @@ func (g *amd64) expander() func(active reg.VecVirtual, from int) {
 	}
 }
 
-// blend puts words into the active lanes of old.
+// blend copies words to the active lanes of old.
 func (g *amd64) blend(a access, active, words, old reg.VecVirtual) {
 	mnemonic := map[int]string{8: "VPBLENDVB", 16: "VPBLENDVB", 32: "VBLENDVPS", 64: "VBLENDVPD"}[8*g.laneBytes()]
 	g.asm(mnemonic, g.part(a, active), g.part(a, words), g.part(a, old), g.part(a, old))
 }
 
-// warp is a warp kernel: all results are there before the first is stored. In
-// inactive lanes they are what dst holds.
+// warp emits a warp kernel. All results are computed before the first one is stored. The
+// results of inactive lanes are their old values.
 func (g *amd64) warp(p program) {
 	active := g.argument("active")
 	all := g.vector()
@@ -987,9 +989,9 @@ func (g *amd64) warp(p program) {
 	g.ret()
 }
 
-// pack is a pack kernel: a tile of words stays in registers while a loop runs
-// over the fields. Without masks the last vector overlaps those of the loop: it is
-// computed before anything is stored, so that dst may be a column, and stored last.
+// pack emits a pack kernel. A tile of words stays in registers while a loop runs over the
+// fields. Without mask registers the last vector overlaps vectors of the loop. It is
+// computed before anything is stored, because dst may be a column, and it is stored last.
 func (g *amd64) pack() {
 	index, hi := g.argument("lo"), g.argument("hi")
 	rest := g.GP64()
@@ -1001,7 +1003,7 @@ func (g *amd64) pack() {
 	last := g.GP64()
 	if g.wide() {
 		g.streaming(func() {
-			g.Comment("The lanes before the first that is aligned.")
+			g.Comment("The lanes before the first aligned one.")
 			head := g.GP64()
 			g.LEAQ(Mem{Base: g.pointers["dst"], Index: index, Scale: uint8(g.laneBytes())}, head)
 			g.unaligned(head, head)
@@ -1009,7 +1011,7 @@ func (g *amd64) pack() {
 			g.CMPQ(rest, imm(lanes))
 			g.JB(LabelRef("aligned"))
 			a := g.first(head, index, nil)
-			// Only words of the lanes' size are stored past the cache.
+			// Only words as wide as the lanes are stored past the cache.
 			g.store(a, g.tileWords(1, a, g.laneBytes())[0], g.laneBytes(), false)
 			g.ADDQ(head, index)
 			g.SUBQ(head, rest)
@@ -1024,7 +1026,7 @@ func (g *amd64) pack() {
 		g.Label("whole")
 	}
 	for _, count := range g.tiles() {
-		g.loop("tile", fmt.Sprintf("Vectors at a time: %d.", count), count*lanes, index, rest, func() {
+		g.loop("tile", fmt.Sprintf("Tiles of %d vectors.", count), count*lanes, index, rest, func() {
 			a := g.whole(index, 0)
 			g.storeTile(a, g.tileWords(count, a, 1), true)
 		})
@@ -1045,9 +1047,8 @@ func (g *amd64) pack() {
 	g.ret()
 }
 
-// tiles are the vectors that pack holds in registers at a time, from the most
-// that pay on down. What a field costs a tile is little where four vectors have
-// many lanes.
+// tiles returns the numbers of vectors of pack's tiles, the largest first. With 512 bits
+// and narrow lanes four vectors have so many lanes that a larger tile does not pay.
 func (g *amd64) tiles() []int {
 	switch {
 	case g.wide() && g.target.lane < 32:
@@ -1058,7 +1059,8 @@ func (g *amd64) tiles() []int {
 	return []int{8, 4, 1}
 }
 
-// tileWords builds count vectors of words, which have least bytes or more in dst.
+// tileWords emits the code that makes count vectors of words. Words have at least least
+// bytes in dst.
 func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 	words := make([]reg.VecVirtual, count)
 	for i := range words {
@@ -1080,7 +1082,7 @@ func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 		g.MOVBLZX(Mem{Base: field, Disp: fieldKind}, kind.As32())
 		added := g.label("added")
 		g.CMPQ(kind, U8(2*signKind))
-		g.JAE(LabelRef(added)) // constants are in value
+		g.JAE(LabelRef(added)) // value has the constants
 		var kinds []int
 		for size := range bits.Len(uint(g.laneBytes())) {
 			kinds = append(kinds, size, size|signKind)
@@ -1098,7 +1100,7 @@ func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 					case shift != nil:
 						g.broadcast(shift, 64, dst)
 					default:
-						// Rotations take the low bits of their counts.
+						// A rotation takes the low bits of its count.
 						g.VPBROADCASTQ(Mem{Base: field, Disp: fieldShift}, dst)
 					}
 				})
@@ -1115,7 +1117,7 @@ func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 			case g.wide():
 				add(packFormula, nil)
 			default:
-				// There is no rotation.
+				// AVX2 has no rotation.
 				shift, right := g.GP64(), g.label("right")
 				g.MOVBQSX(Mem{Base: field, Disp: fieldShift}, shift)
 				g.TESTQ(shift, shift)
@@ -1132,7 +1134,7 @@ func (g *amd64) tileWords(count int, a access, least int) []reg.VecVirtual {
 	return words
 }
 
-// eachField loops over the fields.
+// eachField emits the loop over the fields.
 func (g *amd64) eachField(code func(field reg.GPVirtual)) {
 	name := g.label("field")
 	done := name + "Last"
@@ -1150,8 +1152,8 @@ func (g *amd64) eachField(code func(field reg.GPVirtual)) {
 	g.Label(done)
 }
 
-// choose emits code for each value that a register may have, in ascending order,
-// and a tree of branches to it.
+// choose emits code for each value that a register may have, and a tree of branches to
+// the code. The values are in ascending order.
 func (g *amd64) choose(r reg.Register, values []int, code func(value int)) {
 	if len(values) == 1 {
 		code(values[0])
@@ -1166,7 +1168,8 @@ func (g *amd64) choose(r reg.Register, values []int, code func(value int)) {
 	g.choose(r, values[:half], code)
 }
 
-// startTile sets words to what they are before any field is added.
+// startTile emits the code that sets words to value, and to the bits of base that pack
+// keeps.
 func (g *amd64) startTile(each func(func(access, reg.VecVirtual)), least int) {
 	start := g.label("start")
 	value := g.vector()
@@ -1193,7 +1196,8 @@ func (g *amd64) startTile(each func(func(access, reg.VecVirtual)), least int) {
 	g.Label(start)
 }
 
-// eachSize runs the code for the size that words have in dst, least or more.
+// eachSize emits code for each size that words may have in dst, from least on, and the
+// branches to it.
 func (g *amd64) eachSize(least int, code func(size int)) {
 	var sizes []int
 	for size := least; size <= g.laneBytes(); size *= 2 {
@@ -1207,8 +1211,8 @@ func (g *amd64) eachSize(least int, code func(size int)) {
 	g.Label(done)
 }
 
-// storeTile stores words; where dst is aligned, past the cache if the argument
-// stream says so.
+// storeTile emits the stores of words. If dst is aligned and the argument stream is set,
+// they bypass the cache.
 func (g *amd64) storeTile(a access, words []reg.VecVirtual, aligned bool) {
 	store := func(size int, stream bool) {
 		for i, r := range words {
@@ -1228,7 +1232,7 @@ func (g *amd64) storeTile(a access, words []reg.VecVirtual, aligned bool) {
 	g.Label(stored)
 }
 
-// unpack is an unpack kernel: one column after the other is made of the words, by
+// unpack emits an unpack kernel. It makes one column after the other from the words, with
 // the loops of a slice kernel.
 func (g *amd64) unpack() {
 	lo, n := g.argument("lo"), g.argument("hi")
@@ -1242,7 +1246,7 @@ func (g *amd64) unpack() {
 		g.MOVBLZX(Mem{Base: field, Disp: fieldSigned}, sign.As32())
 		g.TESTQ(sign, sign)
 		g.JZ(LabelRef(unsigned))
-		g.Comment("The highest bit of the field, which moves with the words.")
+		g.Comment("The top bit of the field, which moves with the words.")
 		mask := g.GP64()
 		g.MOVQ(Mem{Base: field, Disp: fieldMask}, mask)
 		g.MOVQ(mask, sign)
@@ -1269,8 +1273,8 @@ func (g *amd64) unpack() {
 	g.ret()
 }
 
-// column makes one column of n words. Where its elements are narrower than the
-// words, several vectors of them are packed into one.
+// column emits the code that makes one column from n words. If its elements are narrower
+// than the words, it packs several vectors of them into one.
 func (g *amd64) column(n reg.Register, field, sign reg.GPVirtual, leave func()) {
 	p := lower(unpackFormula(g.target), g.target)
 	g.hoist(p, func(in *inst, dst reg.VecVirtual) {
@@ -1321,8 +1325,8 @@ func (g *amd64) column(n reg.Register, field, sign reg.GPVirtual, leave func()) 
 // packs reports whether several vectors of results are packed into one.
 func (g *amd64) packs() bool { return g.target.element < g.target.lane && g.target.lane <= 32 }
 
-// severalVectors is the loop over several vectors at a time. Where results are packed
-// that is with saturation, which does nothing to them.
+// severalVectors emits the loop over several vectors at a time. Instructions that pack
+// results also saturate them, which changes none.
 func (g *amd64) severalVectors(p program, saturation string, index, rest reg.Register, stream bool) {
 	if !g.packs() {
 		g.vectors(p, unroll, index, rest, stream)
@@ -1344,10 +1348,10 @@ func (g *amd64) severalVectors(p program, saturation string, index, rest reg.Reg
 	})
 }
 
-// gathered is the loop over several vectors at a time where elements are whole bytes
-// of the words: they need no shift and no mask. If they are not it jumps to a label,
-// and if the argument stream says that the words are not in a cache: from memory it
-// asks for so many at a time that stores wait.
+// gathered emits the loop over several vectors at a time for elements that are whole
+// bytes of the words. They need no shift and no mask. If they are not whole bytes, the
+// code jumps to the label not. It also does so if the argument stream is set, which says
+// that the words are in no cache: loads from memory would then delay the stores.
 func (g *amd64) gathered(field, index, rest reg.Register, not string) {
 	g.streaming(func() { g.JMP(LabelRef(not)) })
 	mask := g.GP64()
@@ -1382,9 +1386,9 @@ func (g *amd64) gathered(field, index, rest reg.Register, not string) {
 	})
 }
 
-// packed is the loop over several vectors at a time, of which code makes one of as
-// many as go into it: in each 16 bytes, after each other, what is made of the same 16
-// bytes of each source.
+// packed emits the loop over several vectors at a time. code packs the sources into one
+// vector: each 16 bytes of it have the results for the same 16 bytes of every source, one
+// after the other.
 func (g *amd64) packed(name string, index, rest reg.Register, code func(sources []access) reg.VecVirtual) {
 	count := g.target.lane / g.target.element
 	order := g.vector()
