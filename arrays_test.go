@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// TestInterleavedColumns compares Unpack to columns in each other's gaps with Unpack to columns apart. Elements that no
-// column has keep their value.
+// TestInterleavedColumns compares Unpack to columns in each other's gaps with Unpack to
+// separate columns. Elements that are in no column must keep their value.
 func TestInterleavedColumns(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 31))
 	for _, layout := range []struct {
@@ -79,7 +79,8 @@ func interleave[E Word](t *testing.T, r *rand.Rand, stride int, counts []int) {
 	}
 }
 
-// TestPanicInterleaved insists on a panic where fields of one Unpack share an element, or their gaps do not match.
+// TestPanicInterleaved checks that Unpack panics if its fields share an element, or if
+// their gaps do not match.
 func TestPanicInterleaved(t *testing.T) {
 	v := make([]uint16, 80)
 	bytes := unsafe.Slice((*uint8)(unsafe.Pointer(&v[0])), 160)
@@ -109,7 +110,7 @@ func TestPanicInterleaved(t *testing.T) {
 	panics(t, "", func() { Unpack(src[:1], Array(v[:4], 2, 0, 8).Every(4), Array(v[3:5], 2, 0, 8).Every(4)) })
 }
 
-// panics insists on a panic with that text, or on none if it is empty.
+// panics checks that call panics with the wanted text, or not at all if it is empty.
 func panics(t *testing.T, want string, call func()) {
 	t.Helper()
 	defer func() {
@@ -141,7 +142,8 @@ func TestPanicArray(t *testing.T) {
 	}
 }
 
-// TestArrayLimits is Arrays that end past the word, and strides that memory can just hold.
+// TestArrayLimits checks Arrays that end past the word, and strides that memory can just
+// hold.
 func TestArrayLimits(t *testing.T) {
 	onEveryKernel(func(k kernel) {
 		dst := []uint32{7}
@@ -179,7 +181,8 @@ func TestArrayIsColumn(t *testing.T) {
 	}
 }
 
-// TestWords compares the words that memory holds with the words that bytes make in the machine's order.
+// TestWords compares the words that memory holds with the words that its bytes make in the
+// machine's order.
 func TestWords(t *testing.T) {
 	pixels := []color.RGBA{{1, 2, 3, 4}, {5, 6, 7, 8}}
 	have := Words[uint32](pixels)
@@ -204,8 +207,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestGapsAreFree has a goroutine write the gaps between elements during each call: the race detector would report a
-// call that touches them.
+// TestGapsAreFree has a goroutine write the gaps between elements during each call. The
+// race detector would report a call that touches them.
 func TestGapsAreFree(t *testing.T) {
 	const n, stride = 200, 5
 	onEveryKernel(func(k kernel) {
@@ -238,7 +241,7 @@ func TestGapsAreFree(t *testing.T) {
 	})
 }
 
-// TestGapPages has elements on both sides of pages that must not be touched.
+// TestGapPages checks calls with elements on both sides of pages that must not be touched.
 func TestGapPages(t *testing.T) {
 	page := os.Getpagesize()
 	memory := pages(t, 9*page)

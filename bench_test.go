@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// Every function on every kernel against the loop that one would write instead,
-// named function/type/size/kernel:
+// The benchmarks compare every function on every kernel with the loop that one would write
+// instead. They are named function/type/size/kernel:
 //
 //	go test -run '^$' -bench 'Insert$/uint32/n=1024'
 
@@ -34,8 +34,8 @@ func BenchmarkInsertWarp(b *testing.B)        { benchmark(b) }
 func BenchmarkSelectWarp(b *testing.B)        { benchmark(b) }
 func BenchmarkExtractWarp(b *testing.B)       { benchmark(b) }
 
-// loopsOf are the loops that the functions replace, by their names; those of Pack
-// and Unpack follow. What is the same for all lanes is done before the first.
+// loopsOf returns the loops that the functions replace, by the functions' names, except
+// for Pack and Unpack. They compute what is the same for all lanes before the first lane.
 func loopsOf[T Word]() map[string]func(a *args) {
 	return map[string]func(a *args){
 		"Insert": func(a *args) {
@@ -187,8 +187,8 @@ func unpackLoop[T Register](a *args) {
 	}
 }
 
-// benchmarked are the entries to benchmark: those of the tests for a few types,
-// and columns that are four bytes of a word.
+// benchmarked returns the entries to benchmark and their loops. The entries are those of
+// the tests for a few types. Pack and Unpack have columns for the four bytes of a word.
 func benchmarked(fn string) (list []entry, loops []func(*args)) {
 	bytes := make([]fieldKind, 4)
 	for k := range bytes {
@@ -218,7 +218,7 @@ func benchmarked(fn string) (list []entry, loops []func(*args)) {
 	return list, loops
 }
 
-// farBytes are more than any cache holds.
+// farBytes is more than any cache holds.
 const farBytes = 96 << 20
 
 func benchmark(b *testing.B) {
@@ -242,7 +242,8 @@ func benchmark(b *testing.B) {
 }
 
 func benchmarkSize(b *testing.B, e *entry, loop func(*args), n int, active uint32) {
-	// No kernel's time depends on the values but for the mask: half of the lanes.
+	// A kernel's time does not depend on the values, except for the mask. Half of its
+	// lanes are active.
 	a := &args{active: active}
 	for k := range max(e.fields, 1) {
 		a.pos, a.width = append(a.pos, uint32(8*k)), append(a.width, 8)
@@ -264,14 +265,14 @@ func benchmarkSize(b *testing.B, e *entry, loop func(*args), n int, active uint3
 	}
 	run("loop", loop)
 	onEveryKernel(func(k kernel) {
-		// Calls of one piece never bypass the cache.
+		// A call of one piece never streams.
 		if !k.stream || far && e.streams() {
 			run(k.String(), e.call)
 		}
 	})
 }
 
-// aligned returns memory that starts a cache line and has been touched.
+// aligned returns memory that starts at a cache line and has been written.
 func aligned(size int) []byte {
 	b := make([]byte, size+line)
 	b = b[-uintptr(unsafe.Pointer(&b[0]))%line:][:size]
@@ -281,11 +282,10 @@ func aligned(size int) []byte {
 	return b
 }
 
-// BenchmarkStopTheWorld is how long all goroutines take to stop, as a garbage
-// collection asks them to, at the 90th percentile, while one of them is in a call
-// over 512 MiB, and while it is in a plain loop over the same slice. Assembly
-// cannot be preempted; that a call takes no longer to stop than a loop is what its
-// pieces are for.
+// BenchmarkStopTheWorld measures the time to stop all goroutines, as a garbage collection
+// does, while one of them is in a call over 512 MiB, and while it is in a plain loop over
+// the same slice. It reports the 90th percentiles. Assembly cannot be preempted. A call
+// works in pieces so that it takes no longer to stop than a loop.
 func BenchmarkStopTheWorld(b *testing.B) {
 	const lanes = 512 << 20 / 4
 	s, active := words[uint32](aligned(4*lanes)), words[uint64](aligned(lanes/8))
@@ -306,7 +306,7 @@ func BenchmarkStopTheWorld(b *testing.B) {
 			b.Run(c.name+"/"+k.String(), func(b *testing.B) {
 				var inLoop, inCall []time.Duration
 				for b.Loop() {
-					// In turns, so that whatever else the machine does falls on both.
+					// They take turns, so other work of the machine disturbs both.
 					inLoop = append(inLoop, stops(loop)...)
 					inCall = append(inCall, stops(c.call)...)
 				}
@@ -323,8 +323,8 @@ func BenchmarkStopTheWorld(b *testing.B) {
 	}
 }
 
-// stops stops the world some times while work runs over and over, and returns how
-// long each took.
+// stops stops the world some times while work runs over and over. It returns the time of
+// each stop.
 func stops(work func()) []time.Duration {
 	var stop atomic.Bool
 	started, done := make(chan bool), make(chan bool)

@@ -16,8 +16,8 @@ import (
 	"unsafe"
 )
 
-// mustPanic calls e on every kernel and insists on a panic with that text, before
-// which nothing has been written.
+// mustPanic calls e on every kernel. The call must panic with the wanted text and write
+// nothing.
 func mustPanic(t *testing.T, e *entry, a *args, memory []byte, want string) {
 	t.Helper()
 	before := bytes.Clone(memory)
@@ -35,7 +35,7 @@ func mustPanic(t *testing.T, e *entry, a *args, memory []byte, want string) {
 	})
 }
 
-// reference is the operand whose length all others must have.
+// reference returns the number of the operand whose length the others must have.
 func (e *entry) reference() int {
 	if e.fn == "Unpack" {
 		return e.outs
@@ -43,8 +43,8 @@ func (e *entry) reference() int {
 	return 0
 }
 
-// arena lays a call's operands of n lanes into one piece of memory, each with
-// room for another before and after it.
+// arena puts a call's operands of n lanes into one piece of memory. Before and after each
+// operand there is room for another.
 func (e *entry) arena(r *rand.Rand, n int) (a *args, memory []byte, start []int) {
 	s := e.sample(r, n, e.apart())
 	room := 4 * widestLane * n
@@ -93,7 +93,7 @@ func TestPanicLength(t *testing.T) {
 	}
 }
 
-// TestPanicFirst is what a call with more than one fault says.
+// TestPanicFirst checks the message about a call with more than one fault.
 func TestPanicFirst(t *testing.T) {
 	w := make([]uint32, 9)
 	for want, call := range map[string]func(){
@@ -136,7 +136,7 @@ func TestPanicFirst(t *testing.T) {
 	}
 }
 
-// words8 is the memory of words as bytes.
+// words8 returns the memory of words as bytes.
 func words8(w []uint32) []uint8 {
 	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(w))), 4*len(w))
 }
@@ -171,11 +171,10 @@ func TestPanicOverlap(t *testing.T) {
 	}
 }
 
-// overlapText is what an overlap of an output with another operand is answered
-// with.
+// overlapText returns the message about an output that overlaps another operand.
 func (e *entry) overlapText(out, op int) string {
 	if op < e.outs {
-		// Columns are looked at in order.
+		// Columns are checked in order.
 		return fmt.Sprintf("bfi: %s: %s overlaps %s", e.fn, e.ops[max(out, op)].name, e.ops[min(out, op)].name)
 	}
 	first, second := out, op
@@ -189,9 +188,9 @@ func (e *entry) overlapText(out, op int) string {
 	return text
 }
 
-// TestApart is the arithmetic of the overlap check for every pair of slices in a
-// memory of 256 bytes, against the definition of an overlap. An address there is
-// the highest bits of a uintptr, so that it wraps where one does.
+// TestApart compares the overlap check with the definition of an overlap, for every pair
+// of slices in a memory of 256 bytes. Its addresses are the top bits of a uintptr, so they
+// wrap as a uintptr wraps.
 func TestApart(t *testing.T) {
 	end := uintptr(256)
 	if quick() {
@@ -201,7 +200,7 @@ func TestApart(t *testing.T) {
 	for d := range end {
 		for s := range end {
 			distance := (d - s) * unit
-			// The end of the last byte is an address as well.
+			// The address after the last byte must exist too.
 			for m := uintptr(1); d+m < end; m++ {
 				for n := uintptr(1); s+n < end; n++ {
 					want := d+m <= s || s+n <= d
@@ -217,8 +216,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestHugeOperands is the overlap of two operands that lie in more than half of a
-// 32-bit machine's addresses, in a process that has that much.
+// TestHugeOperands checks the overlap of two operands that fill more than half of a 32-bit
+// machine's addresses, in a process that can have so much memory.
 func TestHugeOperands(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 4 {
 		t.Skip("needs addresses of 32 bits: GOARCH=386 go test")
@@ -241,8 +240,8 @@ func TestHugeOperands(t *testing.T) {
 	}
 }
 
-// The calls of TestHugeOperands, in a child process because memory that cannot be
-// had ends it.
+// TestHugeOperands makes these calls in a child process, because a process ends if it
+// cannot get the memory.
 
 func hugeOverlap() {
 	defer func() { fmt.Println(recover()) }()
@@ -250,7 +249,7 @@ func hugeOverlap() {
 	Fill(s[:560_000_000], 1, s[1:], 0, 8)
 }
 
-// most32 are nearly as many lanes as an int of 32 bits counts.
+// most32 is nearly the greatest int of 32 bits.
 const most32 = 1<<31 - 8
 
 func hugeMask() {
@@ -259,13 +258,13 @@ func hugeMask() {
 	InsertMasked(s, s, s, 0, 8, make([]uint64, 1))
 }
 
-// hugeColumns goes through the pieces of as many words.
+// hugeColumns packs and unpacks most32 words.
 func hugeColumns() {
 	Unpack(make([]uint8, most32))
 	fmt.Println("unpacked")
 }
 
-// TestAllocations is calls with operands on the caller's stack.
+// TestAllocations checks that calls with operands on the caller's stack allocate nothing.
 func TestAllocations(t *testing.T) {
 	if sanitized() {
 		t.Skip("what the sanitizers are told of escapes to the heap")
@@ -279,7 +278,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestManyFields is a call with as many fields as may be, on the caller's stack.
+// TestManyFields makes calls with the most fields, on the caller's stack.
 func TestManyFields(t *testing.T) {
 	if sanitized() {
 		t.Skip("what the sanitizers are told of escapes to the heap")
@@ -301,18 +300,17 @@ func TestManyFields(t *testing.T) {
 	})
 }
 
-// TestStopTheWorld is whether the runtime can stop a goroutine in the middle of a
-// long call, as a garbage collection does. No assembly can be stopped: it is the
-// pieces of a call that let it, and what the Go between them has to ask whether to
-// stop. That is the same for all levels, of which the best is measured.
+// TestStopTheWorld checks that the runtime can stop a goroutine in the middle of a long
+// call, as a garbage collection does. Assembly cannot be stopped, but the Go code between
+// the pieces of a call can. It is the same for all levels, so only the best is measured.
 func TestStopTheWorld(t *testing.T) {
 	if quick() {
 		t.Skip("measures time: go test without -short and sanitizers")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
-	// A call that cannot be stopped holds a stop up until its end, which is half of
-	// its time away, or more. One that can holds it up for microseconds, but so do
-	// other processes that keep a core from us; hence the rounds.
+	// A call that cannot be stopped delays a stop until its end, by half of its time or
+	// more. A call that can be stopped delays it by microseconds. Other processes may
+	// delay it too, so there are several rounds.
 	const rounds, most = 5, 0.25
 	const size = 64 << 20
 	source := make([]byte, size)
@@ -349,7 +347,7 @@ func TestStopTheWorld(t *testing.T) {
 	}
 }
 
-// functions are the names of all functions, in order.
+// functions returns the names of all functions, in order.
 func functions() []string {
 	var fns []string
 	for _, e := range entries {
@@ -360,7 +358,7 @@ func functions() []string {
 	return fns
 }
 
-// longest is the entry of a function that has the longest words.
+// longest returns the entry of a function with the longest words.
 func longest(fn string) *entry {
 	var best *entry
 	for i := range entries {
@@ -371,8 +369,8 @@ func longest(fn string) *entry {
 	return best
 }
 
-// stopOfCall is how long the world takes to stop, in the median, while calls
-// follow each other, as a part of the time that a call takes.
+// stopOfCall returns the median time to stop the world while calls follow each other, as a
+// fraction of the time of a call.
 func stopOfCall(call func()) float64 {
 	var calls, stop atomic.Int64
 	done := make(chan bool)
@@ -398,8 +396,8 @@ func stopOfCall(call func()) float64 {
 	return float64(list[len(list)/2]) * float64(calls.Load()) / float64(time.Since(begin))
 }
 
-// TestProfiles is calls while a CPU profile and an execution trace are taken,
-// which walk the stack wherever they interrupt it.
+// TestProfiles makes calls while a CPU profile and an execution trace are taken. These
+// walk the stack wherever they interrupt a call.
 func TestProfiles(t *testing.T) {
 	if err := pprof.StartCPUProfile(io.Discard); err != nil {
 		t.Skipf("a profile is being taken already: %v", err)

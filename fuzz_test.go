@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fuzzTargets are the targets of all functions: those that go test -fuzz finds.
+// fuzzTargets has the fuzz target of every function.
 var fuzzTargets = map[string]func(*testing.F){
 	"Insert":            FuzzInsert,
 	"InsertEach":        FuzzInsertEach,
@@ -48,10 +48,12 @@ func FuzzInsertWarp(f *testing.F)        { fuzz(f, "InsertWarp") }
 func FuzzSelectWarp(f *testing.F)        { fuzz(f, "SelectWarp") }
 func FuzzExtractWarp(f *testing.F)       { fuzz(f, "ExtractWarp") }
 
-// fuzz compares every kernel of a function with the oracle, on operands that the
-// fuzzer makes up: whose types are variant's, whose lanes are data over and over,
-// which lie at offsets, a byte each, and share memory as chosen by sharing. Pack
-// and Unpack have columns of any types, chosen by sharing too.
+// fuzz compares every kernel of a function with the oracle. The fuzzer chooses:
+//
+//	variant    the types of the operands
+//	data       their lanes, over and over
+//	offsets    where they lie, a byte each
+//	sharing    how they share memory, and for Pack and Unpack the types of columns
 func fuzz(f *testing.F, fn string) {
 	const most, mostFields = 300, 9
 	var variants []entry
@@ -105,7 +107,7 @@ func fuzz(f *testing.F, fn string) {
 	})
 }
 
-// anyColumns is Pack or Unpack with up to so many fields of any types.
+// anyColumns returns Pack or Unpack with at most most fields of any types.
 func anyColumns(r *rand.Rand, fn string, most int) *entry {
 	kinds := someKinds(r, r.IntN(most+1))
 	mixed := slices.Clone(kinds)
@@ -118,7 +120,7 @@ func anyColumns(r *rand.Rand, fn string, most int) *entry {
 	return &list[r.IntN(len(list))]
 }
 
-// TestFuzzTargets is whether every function has one, by a name that go test -fuzz
+// TestFuzzTargets checks that every function has a target, by a name that go test -fuzz
 // finds.
 func TestFuzzTargets(t *testing.T) {
 	for _, e := range entries {
@@ -133,7 +135,7 @@ func TestFuzzTargets(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip unpacks what was packed.
+// FuzzRoundTrip unpacks words that it has packed.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{0, 10, 0, 10, 0, 10, 0, 2}, uint8(33))
 	f.Add([]byte{0, 12, 0, 5, 0, 5, 0, 41, 3, 1}, uint8(9))

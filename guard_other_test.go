@@ -4,9 +4,9 @@ package bfi
 
 import "testing"
 
-// guarded returns segments of memory in which operands lie a line from either
-// end: what is written there shows, if not what is read. OpenBSD is among these
-// systems because Go's standard library cannot protect pages there.
+// guarded returns segments of memory in which operands must stay a line from either end.
+// That shows writes past an operand, but not reads. OpenBSD is among these systems because
+// Go's standard library cannot protect pages there.
 func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 	t.Log("no pages to protect here: guard words instead")
 	for range count {
@@ -17,7 +17,7 @@ func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 
 const noAccess, readOnly, readWrite = 0, 1, 2
 
-// pages skips the test, which needs memory that can be protected.
+// pages skips the test, because it needs memory that can be protected.
 func pages(t *testing.T, size int) []byte {
 	t.Skip("no pages to protect here")
 	return nil

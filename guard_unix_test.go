@@ -14,7 +14,7 @@ const (
 	readWrite = syscall.PROT_READ | syscall.PROT_WRITE
 )
 
-// pages returns so many bytes of memory of their own, rounded up to whole pages.
+// pages returns memory on pages of its own: size bytes, rounded up to whole pages.
 func pages(t *testing.T, size int) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()
@@ -27,19 +27,19 @@ func pages(t *testing.T, size int) []byte {
 	return all
 }
 
-// protect changes how whole pages may be used.
+// protect changes the access to whole pages.
 func protect(t *testing.T, b []byte, access int) {
 	t.Helper()
-	// Not all of these systems have it as a function of package syscall.
+	// Package syscall does not have this function for all of these systems.
 	_, _, err := syscall.Syscall(syscall.SYS_MPROTECT, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(access))
 	if err != 0 {
 		t.Fatal(err)
 	}
 }
 
-// guarded returns segments of memory of at least size bytes each, before and
-// after which lies a page that faults when it is touched, and how far from their
-// ends operands must stay: not at all.
+// guarded returns segments of memory of at least size bytes each. Before and after each
+// segment lies a page that faults when it is touched. margin is how far from their ends
+// operands must stay, which is 0 here.
 func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 	page := syscall.Getpagesize()
 	data := (size + page - 1) / page * page

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain says which kernels the tests are run on. BFI_TEST_REQUIRE names, with
-// commas between them, those that must be among them.
+// TestMain prints the kernels that the tests run on. BFI_TEST_REQUIRE has the names of
+// kernels that must be among them, with commas between the names.
 func TestMain(m *testing.M) {
 	if os.Getenv("BFI_TEST_PRINT_KERNEL") != "" {
 		fmt.Println(Kernel(), supported())
@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKernel is the choice of a kernel, by the function that chooses and in
-// processes of their own.
+// TestKernel checks the choice of a kernel, by the function that chooses and by child
+// processes.
 func TestKernel(t *testing.T) {
 	// From the best to the worst.
 	order := []string{"avx512", "avx2", "neon", "generic"}
@@ -112,9 +112,9 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// rerun is this test binary as a child process that runs no test, with more in
-// its environment. It skips the test where that is not possible: an emulator may
-// leave child processes to the machine, whose processor is not the emulator's.
+// rerun returns a command that runs this test binary without tests, with env added to its
+// environment. It skips the test if that is not possible: an emulator may run child
+// processes on the machine itself, which has another processor.
 func rerun(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()

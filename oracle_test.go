@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// The oracle: the definitions of the instructions, bit by bit, for words of any
-// width. Everything is compared with these, and nothing only with another kernel.
+// The oracle has the definitions of the instructions, bit by bit, for words of any
+// width. Every test compares with it, and none only with another kernel.
 
 // oracleBFI is the loop by which the PTX ISA defines bfi.
 func oracleBFI(bits int, a, b uint64, c, d uint32) uint64 {
@@ -43,8 +43,8 @@ func oracleBFE(bits int, signed bool, a uint64, b, c uint32) uint64 {
 // oracleSelect is AMD's definition of v_bfi_b32.
 func oracleSelect(s0, s1, s2 uint64) uint64 { return s0&s1 | ^s0&s2 }
 
-// oracleMoved is an integer of so many bits as Go converts it to one without end,
-// by its sign, moved right by so many bits, or left where by is negative.
+// oracleMoved returns an integer of so many bits, shifted right by by, or left by -by if
+// by is negative. The integer is first extended by its sign, without end.
 func oracleMoved(bits int, signed bool, x uint64, by int64) uint64 {
 	var f uint64
 	for i := int64(0); i < 64; i++ {
@@ -62,17 +62,17 @@ func oracleMoved(bits int, signed bool, x uint64, by int64) uint64 {
 	return f
 }
 
-// A kind is what the elements of an operand are.
+// A kind says what the elements of an operand are.
 type kind int
 
 const (
 	wordKind kind = iota
 	posKind
 	widthKind
-	maskKind // a bit a lane
+	maskKind // one bit a lane
 )
 
-// An op is an operand that has lanes.
+// An op is an operand with an element for each lane.
 type op struct {
 	name  string
 	size  int // of an element in bytes
@@ -91,7 +91,7 @@ type layout struct {
 // lane returns the bytes from one lane to the next.
 func (o op) lane() int { return o.size * max(o.array.stride, 1) }
 
-// bytes is how long n lanes are.
+// bytes returns the bytes of n lanes.
 func (o op) bytes(n int) int {
 	if o.kind == maskKind {
 		return (n + 8*o.size - 1) / (8 * o.size) * o.size
@@ -99,10 +99,10 @@ func (o op) bytes(n int) int {
 	return max(n*o.lane()-o.array.short*o.size, 0)
 }
 
-// full returns how long n lanes are if none of them lacks elements.
+// full returns the bytes of n lanes that lack no elements.
 func (o op) full(n int) int { return o.bytes(n) + min(n*o.lane(), o.array.short*o.size) }
 
-// opsOf are operands of words, but for those that are called pos and width.
+// opsOf returns operands of the given names. They are words, except for pos and width.
 func opsOf(size int, names ...string) []op {
 	var list []op
 	for _, name := range names {
@@ -118,39 +118,38 @@ func opsOf(size int, names ...string) []op {
 	return list
 }
 
-// An entry is a function of the package for one type, as the tests see it: what
-// it is given, how it is called, and what is right. Adding one here adds it to
-// every test.
+// An entry is a function of the package for one type, as the tests see it: its operands,
+// how to call it, and the right results. An entry that is added here is in every test.
 type entry struct {
 	fn     string // the function's name
-	name   string // tells entries apart
+	name   string // unique among entries
 	size   int    // of a word in bytes
 	signed bool
-	ops    []op // those written, then those read
-	outs   int  // how many of them are written
-	fields int  // how many fields it is given that are the same for all lanes
+	ops    []op // first the operands that it writes, then those that it reads
+	outs   int  // the number of operands that it writes
+	fields int  // the number of its fields that are the same for all lanes
 	pack   []fieldKind
-	warp   bool // whether it takes one warp
+	warp   bool // whether its operands are warps
 
 	call   func(*args)
-	stream func(*args)                      // its kernel alone, on at most one piece, with stores that bypass the cache
+	stream func(*args)                      // calls its kernel alone, on at most one piece, with stores that bypass the cache
 	want   func(a *args, out, i int) uint64 // element i of an output
-	stack  func()                           // a call whose operands are arrays on the caller's stack
+	stack  func()                           // makes a call whose operands are arrays on the caller's stack
 }
 
 // args are the operands of one call.
 type args struct {
-	ops              [][]byte // in the order of the entry's
-	pos, width, from []uint32 // one a field
-	value            []uint64 // of constants, one a field
-	active           uint32   // of a warp
-	last             bool     // whether the lane asked for is the last, which may lack elements of an Array
-	fields           []Field  // what they make, if that has been prepared
+	ops              [][]byte // in the order of the entry's ops
+	pos, width, from []uint32 // one for each field
+	value            []uint64 // the values of constants, one for each field
+	active           uint32   // the active lanes of a warp
+	last             bool     // whether the wanted lane is the last one, which may lack elements of an Array
+	fields           []Field  // the fields, if they have been made
 }
 
 func (a *args) at(op int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(a.ops[op])) }
 
-// load is an element of memory in the machine's byte order.
+// load returns element i of memory, in the machine's byte order.
 func load(b []byte, size, i int) uint64 {
 	switch size {
 	case 1:
@@ -176,28 +175,28 @@ func store(b []byte, size, i int, v uint64) {
 	}
 }
 
-// isActive is a lane's bit of a mask.
+// isActive reports whether a lane's bit of a mask is set.
 func isActive(b []byte, size, lane int) bool {
 	return load(b, size, lane/(8*size))>>(lane%(8*size))&1 != 0
 }
 
-// words is memory as elements.
+// words returns memory as elements.
 func words[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// warpOf is memory as the lanes of a warp.
+// warpOf returns memory as the lanes of a warp.
 func warpOf[T Word](b []byte) *[WarpSize]T {
 	return (*[WarpSize]T)(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
-// onStack are operands that a caller has on its stack.
+// onStack has operands for the caller's stack.
 type onStack[T Word] struct {
 	a, b, c, d [WarpSize]T
 	pos, width [WarpSize]uint32
 }
 
-// Types made from others, which share their kernels.
+// Types made from integer types. They use the same kernels.
 type (
 	gray     uint8
 	audio    int16
@@ -210,8 +209,8 @@ var (
 	entries = slices.Concat(
 		entriesOf[uint8](), entriesOf[int8](), entriesOf[uint16](), entriesOf[int16](),
 		entriesOf[uint32](), entriesOf[int32](), entriesOf[uint64](), entriesOf[int64](),
-		// Every width of word with every width of mask; by the masks in turns,
-		// either sign.
+		// Every width of word with every width of mask. The sign of words changes from
+		// mask to mask.
 		maskedOf[uint8, uint8](), maskedOf[int8, uint16](), maskedOf[uint8, uint32](), maskedOf[int8, uint64](),
 		maskedOf[int16, uint8](), maskedOf[uint16, uint16](), maskedOf[int16, uint32](), maskedOf[uint16, uint64](),
 		maskedOf[uint32, uint8](), maskedOf[int32, uint16](), maskedOf[int32, uint32](), maskedOf[uint32, uint64](),
@@ -230,7 +229,7 @@ var (
 	)
 )
 
-// entriesOf are the functions of slices.
+// entriesOf returns the functions over slices.
 func entriesOf[T Word]() []entry {
 	size, signed := int(unsafe.Sizeof(T(0))), ^T(0) < 0
 	bits := 8 * size
@@ -316,7 +315,7 @@ func entriesOf[T Word]() []entry {
 	)
 }
 
-// named completes entries of functions of T.
+// named completes the entries of functions for words of type T.
 func named[T Word](list ...entry) []entry {
 	for i := range list {
 		e := &list[i]
@@ -334,7 +333,7 @@ func named[T Word](list ...entry) []entry {
 
 func typeName[T any]() string { return strings.TrimPrefix(fmt.Sprintf("%T", *new(T)), "bfi.") }
 
-// pick are the entries of functions, in their order.
+// pick returns the entries of the named functions.
 func pick(list []entry, fns ...string) []entry {
 	var picked []entry
 	for _, fn := range fns {
@@ -343,8 +342,8 @@ func pick(list []entry, fns ...string) []entry {
 	return picked
 }
 
-// maskedOf are the functions of slices with a mask: what is right in active lanes
-// is what is right without one.
+// maskedOf returns the functions over slices under a mask. In active lanes the right
+// results are those of the functions without a mask.
 func maskedOf[T Word, M Mask]() []entry {
 	active := func(a *args) []M { return words[M](a.ops[len(a.ops)-1]) }
 	type masked struct {
@@ -415,13 +414,13 @@ func maskedOf[T Word, M Mask]() []entry {
 	return list
 }
 
-// onStackMask is a mask that a caller has on its stack, of no more than a warp.
+// onStackMask is a mask of at most a warp for the caller's stack.
 type onStackMask[M Mask] [4]M
 
 func (m *onStackMask[M]) warp() []M { return m[:maskLen[M](WarpSize)] }
 
-// warpsOf are the functions of warps: what is right in active lanes is what is
-// right in slices.
+// warpsOf returns the functions of warps. In active lanes the right results are those of
+// the functions over slices.
 func warpsOf[T Register]() []entry {
 	type warp struct {
 		call  func(a *args)
@@ -465,7 +464,7 @@ func warpsOf[T Register]() []entry {
 	return list
 }
 
-// A fieldKind is what a Field of an entry is made of.
+// A fieldKind says what a Field of an entry is made from.
 type fieldKind struct {
 	size     int // of an element in bytes
 	signed   bool
@@ -473,13 +472,13 @@ type fieldKind struct {
 	layout
 }
 
-// everyKind are columns of every type.
+// everyKind has a column of every type.
 var everyKind = []fieldKind{
 	{size: 1}, {size: 1, signed: true}, {size: 2}, {size: 2, signed: true},
 	{size: 4}, {size: 4, signed: true}, {size: 8}, {size: 8, signed: true},
 }
 
-// constantKind is everyKind's constant.
+// constantKind returns f as a constant.
 func (f fieldKind) constantKind() fieldKind {
 	f.constant = true
 	return f
@@ -504,7 +503,7 @@ func (f fieldKind) String() string {
 	return name
 }
 
-// field returns a call's field k, of which the values are in b or the constant v.
+// field returns a call's field k. Its values are in b, or it is a constant.
 func (f fieldKind) field(a *args, k int, b []byte) Field {
 	of := map[bool]map[int]func(f fieldKind, b []byte, v uint64, pos, width uint32) Field{
 		false: {1: fieldOf[uint8], 2: fieldOf[uint16], 4: fieldOf[uint32], 8: fieldOf[uint64]},
@@ -542,7 +541,7 @@ func (f fieldKind) place(j int, pos, width uint32) int {
 	return int(pos&0xff) + j*int(width&0xff)
 }
 
-// columnsOf are Pack and Unpack with columns of every type, and a few.
+// columnsOf returns Pack and Unpack with columns of every type, and with a few columns.
 func columnsOf[T Word]() []entry {
 	size, signed := int(unsafe.Sizeof(T(0))), ^T(0) < 0
 	same := fieldKind{size: size, signed: signed}
@@ -570,8 +569,9 @@ func (f fieldKind) reversedKind() fieldKind { f.reversed = true; return f }
 // widestLane bounds the bytes that a lane of an operand takes.
 const widestLane = 64
 
-// arraysOf are Pack and Unpack with arrays: alone, at a stride, short of elements in the last word, and among others. No
-// two arrays of one entry have the same size and stride, since they might lie in each other's gaps.
+// arraysOf returns Pack and Unpack with arrays: alone, at a stride, short of elements in
+// the last word, and among other fields. No two arrays of one entry have the same size and
+// stride, because they might lie in each other's gaps.
 func arraysOf[T Word]() []entry {
 	u8 := fieldKind{size: 1}
 	lists := [][]fieldKind{
@@ -592,10 +592,10 @@ func arraysOf[T Word]() []entry {
 	return named[T](list...)
 }
 
-// fieldName is what the functions call field k.
+// fieldName returns the name of field k in messages.
 func fieldName(k int) string { return fmt.Sprintf("fields[%d]", k) }
 
-// fieldsOf are the fields of a call.
+// fieldsOf returns the fields of a call.
 func (e *entry) fieldsOf(a *args) []Field {
 	if a.fields != nil {
 		return a.fields
@@ -613,8 +613,8 @@ func (e *entry) fieldsOf(a *args) []Field {
 	return fields
 }
 
-// firstColumn is the operand of the first field that is a column; the others
-// follow.
+// firstColumn returns the number of the first operand that is a column. The other
+// columns follow it.
 func (e *entry) firstColumn() int {
 	if e.fn == "Pack" {
 		return 1
@@ -622,7 +622,7 @@ func (e *entry) firstColumn() int {
 	return 0
 }
 
-// packEntry is Pack of such fields, with a base or without.
+// packEntry returns Pack of fields of the given kinds, with a base or without.
 func packEntry[T Word](base bool, kinds ...fieldKind) entry {
 	size := int(unsafe.Sizeof(T(0)))
 	e := &entry{fn: "Pack", ops: opsOf(size, "dst"), fields: len(kinds), pack: kinds}
@@ -678,7 +678,7 @@ func packEntry[T Word](base bool, kinds ...fieldKind) entry {
 	return *e
 }
 
-// unpackEntry is Unpack to columns of such kinds.
+// unpackEntry returns Unpack to columns of the given kinds.
 func unpackEntry[T Word](kinds ...fieldKind) entry {
 	size := int(unsafe.Sizeof(T(0)))
 	e := &entry{fn: "Unpack", outs: len(kinds), fields: len(kinds), pack: kinds}

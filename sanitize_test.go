@@ -14,9 +14,8 @@ import (
 	"unsafe"
 )
 
-// These tests are of what the race detector and the sanitizers learn of the
-// assembly. They run calls that are wrong in a child process, and read there
-// what was found.
+// These tests check what the race detector and the sanitizers are told about assembly.
+// They make wrong calls in a child process, and look for the reports in its output.
 
 // built reports whether the test was built with a flag.
 func built(flag string) bool {
@@ -31,10 +30,10 @@ func built(flag string) bool {
 	return false
 }
 
-// sanitized is whether the test was built with the race detector or a sanitizer.
+// sanitized reports whether the test was built with the race detector or a sanitizer.
 var sanitized = sync.OnceValue(func() bool { return built("-race") || built("-asan") || built("-msan") })
 
-// faults are the calls of a child process, by the name that BFI_TEST_FAULT has.
+// faults has the calls of child processes, by the value of BFI_TEST_FAULT.
 var faults = map[string]func(){
 	"race": raceCalls, "overrun": overrunCall, "uninitialized": uninitializedCall,
 	"huge overlap": hugeOverlap, "huge mask": hugeMask, "huge columns": hugeColumns,
@@ -42,8 +41,8 @@ var faults = map[string]func(){
 
 const mark = "bfi: call: "
 
-// annotated are one entry for each function and width of words, whose kernels
-// have what they read and write announced at places of their own.
+// annotated returns one entry for each function and width of words. The source announces
+// what their kernels read and write at different places.
 func annotated() []entry {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
@@ -55,7 +54,7 @@ func annotated() []entry {
 	})
 }
 
-// all has every lane take part.
+// all makes every lane active.
 func (s *sample) all(e *entry) {
 	s.active = ^uint32(0)
 	if mask := len(e.ops) - 1; e.masked() {
@@ -65,30 +64,29 @@ func (s *sample) all(e *entry) {
 	}
 }
 
-// raceCalls calls every entry on every kernel, for each operand once while a
-// goroutine uses it: reads it if the call writes, writes it if the call reads.
+// raceCalls calls every entry on every kernel, once for each operand, while a goroutine
+// uses the operand. The goroutine reads what the call writes, and writes what it reads.
 func raceCalls() {
 	for _, e := range annotated() {
 		onEveryKernel(func(k kernel) {
 			if k.stream {
-				return // stands at the same places in the source
+				return // the source announces it at the same places
 			}
 			for op, o := range e.ops {
 				s := e.sample(rand.New(rand.NewPCG(21, 21)), WarpSize, e.apart())
 				s.all(&e)
 				for op, b := range s.ops {
-					// One that has not been used.
+					// The detector has not seen the copy.
 					s.ops[op] = bytes.Clone(b)
 				}
 				fmt.Fprintf(os.Stderr, "%s%s\n", mark, callName(&e, k, op))
 				called, done := make(chan bool), make(chan bool)
 				go func() {
-					// The detector remembers few uses of a place: of the call's,
-					// the last, and of those before it, the one that it meets
-					// first.
+					// The detector remembers few uses of a place: the last lane of the
+					// call, and the first lane of what came before it.
 					use(&s.ops[op][0], op >= e.outs)
 					use(&s.ops[op][len(s.ops[op])-o.size], op >= e.outs)
-					// What a goroutine did is forgotten soon after its end.
+					// The detector forgets a goroutine soon after its end.
 					<-called
 					close(done)
 				}()
@@ -102,7 +100,7 @@ func raceCalls() {
 
 var used byte
 
-// use reads or writes a lane: its first byte, by which the detector knows it.
+// use reads or writes a lane's first byte, by which the detector knows the lane.
 func use(lane *byte, write bool) {
 	if write {
 		*lane = 1
@@ -115,8 +113,8 @@ func TestRaceDetector(t *testing.T) {
 	if !built("-race") {
 		t.Skip("needs go test -race")
 	}
-	// Each race is to be reported, even if one like it has been. On one processor
-	// none is missed: the detector may miss uses at the very same time.
+	// The detector must report each race, even if it resembles another. It may miss uses
+	// at the very same time, so there is one processor.
 	out, err := rerun(t, "BFI_TEST_FAULT=race", "GOMAXPROCS=1", "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0").CombinedOutput()
 	if err == nil {
 		t.Error("the race detector found nothing")
@@ -137,8 +135,8 @@ func TestRaceDetector(t *testing.T) {
 	}
 }
 
-// theCall makes the call that BFI_TEST_CALL names, after prepare has changed one
-// of its operands.
+// theCall makes the call that BFI_TEST_CALL names. Before, prepare changes one of its
+// operands.
 func theCall(prepare func(e *entry, s *sample, op int)) (e *entry, s *sample, op int) {
 	for i := range entries {
 		for operand := range entries[i].ops {
@@ -160,15 +158,15 @@ func callName(e *entry, k kernel, op int) string {
 	return fmt.Sprintf("%s on %s, %s", e.name, k, e.ops[op].name)
 }
 
-// eachCall calls f for each operand of a few entries on the best kernel, with what
-// a child process prints that makes the call.
+// eachCall calls f for each operand of a few entries on the best kernel, with the output
+// of a child process that makes the call.
 func eachCall(t *testing.T, fault string, f func(e *entry, op int, call, out string)) {
 	for _, e := range annotated() {
 		if e.size != 4 {
-			continue // a process for each call takes its time
+			continue // a process for each call takes long
 		}
 		for op := range e.ops {
-			// All assembly is announced at the same places in the source.
+			// The source announces all assembly at the same places.
 			call := callName(&e, kernels[len(kernels)-1], op)
 			out, _ := rerun(t, "BFI_TEST_FAULT="+fault, "BFI_TEST_CALL="+call).CombinedOutput()
 			f(&e, op, call, string(out))
@@ -176,7 +174,7 @@ func eachCall(t *testing.T, fault string, f func(e *entry, op int, call, out str
 	}
 }
 
-// overrunCall is a call of which an operand ends a byte past its memory.
+// overrunCall makes a call with an operand that ends a byte past its memory.
 func overrunCall() {
 	theCall(func(e *entry, s *sample, op int) {
 		size := e.ops[op].bytes(WarpSize)
@@ -197,9 +195,9 @@ func TestAddressSanitizer(t *testing.T) {
 	})
 }
 
-// uninitializedCall is a call of which an operand has never been written, as far
-// as the memory sanitizer knows; it says so when one is read, the outputs after the
-// call.
+// uninitializedCall makes a call with an operand that has never been written, as far as
+// the memory sanitizer knows. The sanitizer reports it when it is read; an output is read
+// after the call.
 func uninitializedCall() {
 	e, s, op := theCall(func(e *entry, s *sample, op int) {
 		b := freed()[:len(s.ops[op])]
@@ -216,8 +214,8 @@ func uninitializedCall() {
 // kept keeps every other of freed's allocations.
 var kept [][]byte
 
-// freed is memory that the garbage collector has taken back, among some that is
-// in use: the one way for Go to have any that is not initialized.
+// freed returns memory that the garbage collector has freed, between memory that is in
+// use. It is the only memory in Go that the sanitizer takes for uninitialized.
 func freed() []byte {
 	const size, count = 512, 1000
 	var at uintptr
@@ -241,7 +239,7 @@ func TestMemorySanitizer(t *testing.T) {
 	}
 	eachCall(t, "uninitialized", func(e *entry, op int, call, out string) {
 		reported := strings.Contains(out, "MemorySanitizer: use-of-uninitialized-value")
-		// Of a warp the other lanes of dst are read as well.
+		// The functions of warps also read dst, for its inactive lanes.
 		if input := op >= e.outs || e.warp; reported != input || reported == strings.Contains(out, "called") {
 			t.Errorf("%s: an operand that was not initialized: reported %v, want %v:\n%s", call, reported, input, out)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// warps are the entries of warps.
+// warps returns the entries of warps.
 func warps() []entry {
 	var list []entry
 	for _, e := range entries {
@@ -19,14 +19,14 @@ func warps() []entry {
 	return list
 }
 
-// TestWarpOverlap is operands that overlap in any way: the results are those of
-// copies of the operands, as all lanes are read before any is written.
+// TestWarpOverlap makes calls with operands that overlap in any way. All lanes are read
+// before any is written, so the results must be those of copies of the operands.
 func TestWarpOverlap(t *testing.T) {
 	for _, e := range warps() {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(24, 24))
 			size := WarpSize * e.size
-			// dst over each operand, shifted by every distance.
+			// dst overlaps each operand, at every distance.
 			for op := 1; op < len(e.ops); op++ {
 				for shift := -size - 1; shift <= size+1; shift++ {
 					if quick() && shift%4 != 0 {
@@ -40,7 +40,7 @@ func TestWarpOverlap(t *testing.T) {
 					warpOverlap(t, &e, r, start)
 				}
 			}
-			// All of them anywhere near each other.
+			// All operands lie anywhere near each other.
 			for range 1000 {
 				start := make([]int, len(e.ops))
 				for op := range start {
@@ -55,14 +55,14 @@ func TestWarpOverlap(t *testing.T) {
 	}
 }
 
-// warpOverlap calls e on every kernel with operands that start so many bytes into one
-// memory.
+// warpOverlap calls e on every kernel with operands in one memory. They start at the given
+// offsets.
 func warpOverlap(t *testing.T, e *entry, r *rand.Rand, start []int) {
 	t.Helper()
 	s := e.sample(r, WarpSize, e.apart())
 	before := make([]byte, (len(e.ops)+3)*3*WarpSize*e.size)
 	for i := range len(before) / 4 {
-		// Whatever lies here is a field as well as a word.
+		// Each element may be read as a word or as a pos or width.
 		pos, _ := anyField(r, 8*e.size)
 		store(before, 4, i, uint64(pos))
 	}
@@ -85,7 +85,7 @@ func warpOverlap(t *testing.T, e *entry, r *rand.Rand, start []int) {
 	})
 }
 
-// TestWarpNil is whether a nil operand panics, even if no lane is active.
+// TestWarpNil checks that a nil operand panics, even if no lane is active.
 func TestWarpNil(t *testing.T) {
 	for _, e := range warps() {
 		for op, o := range e.ops {

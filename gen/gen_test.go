@@ -13,7 +13,7 @@ import (
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// The checked-in files must be what the generator writes.
+// TestOutputs checks that the generator writes the checked-in files.
 func TestOutputs(t *testing.T) {
 	for name, render := range outputs {
 		want, err := render()
@@ -30,7 +30,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// A kernel may need no more of the processor than its level makes sure of.
+// TestRequirements checks that kernels need only features that their level requires.
 func TestRequirements(t *testing.T) {
 	assured, err := features()
 	if err != nil {
@@ -39,7 +39,7 @@ func TestRequirements(t *testing.T) {
 	if len(assured) != 2 {
 		t.Fatalf("cpu_amd64.go asks for features of %d levels, want 2", len(assured))
 	}
-	baseline := []string{"MMX+", "CMOV"} // of SFENCE and CMOVQLT, which all of amd64 has
+	baseline := []string{"MMX+", "CMOV"} // SFENCE and CMOVQLT; every amd64 processor has them
 
 	assembly, err := renderAMD64()
 	if err != nil {
@@ -62,7 +62,8 @@ func TestRequirements(t *testing.T) {
 				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v", name, feature, assured[isa(m[2])])
 			}
 		}
-		// The proof finds out by itself what an instruction needs, but for which of AVX and AVX2.
+		// The proof finds out by itself what an instruction needs, but does not tell AVX
+		// from AVX2.
 		isAVX := func(f string) bool { return f == "AVX" || f == "AVX2" }
 		if !slices.Equal(slices.DeleteFunc(requires, isAVX), slices.DeleteFunc(needs[name], isAVX)) {
 			t.Errorf("%s requires %v by avo, and %v by the proof", name, requires, needs[name])
@@ -70,8 +71,8 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// TestToyKernel adds a kernel to the table: all that it takes besides is a
-// portable loop, without which the library does not build.
+// TestToyKernel adds a kernel to the table. It must only need a portable loop, and without
+// the loop the library must not build.
 func TestToyKernel(t *testing.T) {
 	defer func(saved []kernel) { kernels = saved }(kernels)
 	kernels = append(slices.Clone(kernels), kernel{
@@ -126,8 +127,8 @@ func TestToyKernel(t *testing.T) {
 	}
 }
 
-// TestInlined is whether what is written to be inlined can be: the instructions
-// for one lane, fields, and the checks of a call that is right.
+// TestInlined checks that the compiler inlines what must be inlined: the functions of one
+// lane, fields, and the checks of a correct call.
 func TestInlined(t *testing.T) {
 	dir, err := filepath.Abs("..")
 	if err != nil {

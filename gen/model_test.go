@@ -16,8 +16,8 @@ import (
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// The model that the proof executes must give what processors give, bit for bit:
-// each kernel is called on random operands, here or by an emulator.
+// TestModel checks that the model that the proof executes gives what processors give, bit
+// for bit. It calls each kernel on random operands, here or in an emulator.
 func TestModel(t *testing.T) {
 	files, list := checkedIn(t)
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// callKernels calls kernels in a copy of the library, and says what differs.
+// callKernels calls kernels in a copy of the library, and returns what differs.
 func callKernels(t *testing.T, goarch string, emulator []string, samples []proof.Sample) string {
 	dir := t.TempDir()
 	for _, pattern := range []string{"*.go", "*.s", "go.mod", "go.sum"} {
@@ -104,7 +104,7 @@ func callKernels(t *testing.T, goarch string, emulator []string, samples []proof
 	return string(out)
 }
 
-// caller is a test of the library that calls its assembly on samples.
+// caller returns a test of the library that calls its assembly on samples.
 func caller(samples []proof.Sample) string {
 	var calls strings.Builder
 	done := map[string]bool{}
@@ -158,7 +158,8 @@ type argument struct {
 
 const guard = 128
 
-// place puts bytes so far past a multiple of 64, between others.
+// place returns memory with data in it, align bytes past a multiple of 64, between other
+// bytes.
 func place(data []byte, align int) []byte {
 	room := bytes.Repeat([]byte{0xa5}, len(data)+4*guard)
 	at := guard + (64-int(uintptr(unsafe.Pointer(&room[guard]))%64))%64 + align

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/arch/arm64/arm64asm"
 )
 
-// Every WORD must decode to the instruction in its comment.
+// TestARM64WordsDecode checks that every WORD decodes to the instruction in its comment.
 func TestARM64WordsDecode(t *testing.T) {
 	text, err := renderARM64()
 	if err != nil {
@@ -45,7 +45,7 @@ func TestARM64WordsDecode(t *testing.T) {
 	}
 }
 
-// All encodings, with each register in each place.
+// TestARM64Encoders checks all encodings, with each register in each place.
 func TestARM64Encoders(t *testing.T) {
 	for r := range vreg(32) {
 		for _, places := range [][3]vreg{{r, 1, 2}, {1, r, 2}, {1, 2, r}} {

@@ -21,8 +21,8 @@ func requireZ3(t *testing.T) {
 	}
 }
 
-// proveChanged proves a function after a change of its text, once, from a line
-// that has a single space between words.
+// proveChanged proves a function after one change of its text. from matches a line that
+// has a single space between words.
 func proveChanged(t *testing.T, symbol, from, to string) (string, error) {
 	t.Helper()
 	files, list := checkedIn(t)
@@ -49,14 +49,15 @@ func proveChanged(t *testing.T, symbol, from, to string) (string, error) {
 	return out.String(), err
 }
 
-// What is wrong must be refuted, for the right reason and where it is.
+// TestProofRefutes checks that the proof refutes wrong code, for the right reason and at
+// the right place.
 func TestProofRefutes(t *testing.T) {
 	requireZ3(t)
 	for _, c := range []struct {
 		name, symbol, from, to, want string
 	}{
 		{"right", "insertEach32AVX2", `VPSRLVD (.*)`, `VPSRLVD $1`, ""},
-		// Computing something else.
+		// Wrong results.
 		{"operands swapped", "insertEach32AVX2", `VPSRLVD (\w+), (\w+), (.*)`, `VPSRLVD $2, $1, $3`, `want = 0x\w+, have = 0x\w+, by bfi`},
 		{"ternary immediate", "insertEach32AVX512", `VPTERNLOGD \$0x12, (.*)`, `VPTERNLOGD $$0x1a, $1`, `want = .*, by bfi`},
 		{"displacement of 64 made 0", "insertEach32AVX2", `(VPSRLVD.*\n(?:.*\n)*?VPXOR) 64\((.*)`, `$1 0($2`, `by bfi`},
@@ -136,8 +137,8 @@ func TestProofNeedsTable(t *testing.T) {
 	}
 }
 
-// checkedIn is what the proof is given: the assembly as it is checked in, and what
-// the table says of it.
+// checkedIn returns the input of the proof: the assembly as it is checked in, and what the
+// table says about it.
 func checkedIn(t *testing.T) ([]proof.File, []proof.Kernel) {
 	t.Helper()
 	files, err := assembly("..")

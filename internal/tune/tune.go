@@ -1,12 +1,13 @@
-// Package tune lets the benchmarks of this repository change what the library
-// fixes once, when a process starts.
+// Package tune lets the benchmarks of this repository change choices that the library
+// makes once, when a process starts.
 package tune
 
 var (
-	// Kernels names the kernels that this process can run, worst first.
+	// Kernels has the names of the kernels that this process can run, the worst first.
 	Kernels []string
-	// Use makes the library run a kernel.
+	// Use makes the library run the named kernel.
 	Use func(kernel string)
-	// StreamBytes is how much a call must move for its stores to bypass the cache.
+	// StreamBytes is the number of bytes that a call must move before its stores bypass
+	// the cache.
 	StreamBytes *uintptr
 )
