@@ -1,10 +1,10 @@
-// Command pixels takes a picture apart into planes, packs them into pixels of 16
-// bits (RGB565) and of 10, 10, 10 and 2, checks those, and writes the picture that
-// is left in 16 bits.
+// Command pixels splits a picture into planes and packs them into pixels of 16 bits
+// (RGB565), and of 10, 10, 10 and 2 bits. It checks both, and writes the picture that
+// the 16 bits have kept.
 //
 //	pixels [-o OUT] [PNG]
 //
-// Without a PNG it takes a picture of its own.
+// Without a PNG it uses a picture of its own.
 package main
 
 import (
@@ -32,8 +32,7 @@ func main() {
 	}
 }
 
-// maxPixels bounds the pictures that are read. So many pixels take some 2 GB of
-// memory.
+// maxPixels is the most pixels of a picture. They take some 2 GB of memory.
 const maxPixels = 1 << 26
 
 func run(in, out string, stdout io.Writer) error {
@@ -72,8 +71,8 @@ func run(in, out string, stdout io.Writer) error {
 	return err
 }
 
-// read decodes a PNG, unless its header announces too many pixels: the decoder
-// makes room for all of them before it looks at the first.
+// read decodes a PNG, unless its header announces too many pixels. The decoder allocates
+// memory for all of them before it reads the first.
 func read(path string) (image.Image, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -93,8 +92,8 @@ func read(path string) (image.Image, error) {
 	return picture, nil
 }
 
-// sample is a picture in which lost bits show: fading colors, and on them a gray
-// disk, the lower half of which can be seen through.
+// sample returns a picture that shows lost bits: fading colors, and on them a gray disk
+// with a translucent lower half.
 func sample() image.Image {
 	const width, height, radius = 320, 240, 80
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
@@ -113,9 +112,9 @@ func sample() image.Image {
 
 type planes struct{ red, green, blue, alpha []uint8 }
 
-// takeApart splits a picture into planes of 8 bits. It reads each type that package
-// png returns as it is: a picture drawn into another type passes through
-// premultiplied alpha, where colors that can be seen through lose bits.
+// takeApart splits a picture into planes of 8 bits. It reads each type that package png
+// returns without converting it: drawing it into another type would premultiply colors by
+// alpha, and translucent colors would lose bits.
 func takeApart(picture image.Image) (planes, error) {
 	n := picture.Bounds().Dx() * picture.Bounds().Dy()
 	p := planes{make([]uint8, n), make([]uint8, n), make([]uint8, n), bytes.Repeat([]byte{0xff}, n)}

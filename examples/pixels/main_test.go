@@ -29,7 +29,7 @@ type testPicture struct {
 func pictures() []testPicture {
 	const width, height = 101, 73 // which nothing divides
 	r := rand.New(rand.NewPCG(20, 3))
-	// Of colors that cannot be seen, or hardly, premultiplied alpha leaves least.
+	// Premultiplied alpha leaves the fewest bits of colors that are nearly transparent.
 	alphas := []uint16{0, 0x0100, 0x4000, 0xffff}
 	random := func() color.NRGBA64 {
 		return color.NRGBA64{uint16(r.Uint32()), uint16(r.Uint32()), uint16(r.Uint32()), alphas[r.IntN(len(alphas))]}
@@ -109,8 +109,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// runs runs the program on a file. It returns the pixels that the program wrote, and
-// insists that their colors lost what RGB565 has no room for, and alpha nothing.
+// runs runs the program on a file and returns the pixels that the program wrote. It checks
+// that their colors lost only the bits that RGB565 has no room for, and alpha lost none.
 func runs(t *testing.T, in string, picture testPicture) (have []color.NRGBA) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out.png")
@@ -195,7 +195,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestCheck has each bit of each result wrong, once, and the check must see it.
+// TestCheck inverts each bit of each result once. The check must see it.
 func TestCheck(t *testing.T) {
 	m := image.NewNRGBA(image.Rect(5, 7, 7, 8))
 	m.SetNRGBA(5, 7, color.NRGBA{0x12, 0xff, 0xc0, 0x80})
@@ -225,8 +225,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckBegins has the planes of a picture that was drawn, whose colors passed through
-// premultiplied alpha. The check must see that, since it begins at the picture itself.
+// TestCheckBegins takes planes from a picture that was drawn, so its colors were
+// premultiplied by alpha. The check must see that, because it begins with the picture.
 func TestCheckBegins(t *testing.T) {
 	for _, picture := range pictures()[4:] { // those that have alpha
 		premultiplied, drawn := image.NewRGBA(picture.Bounds()), image.NewNRGBA(picture.Bounds())

@@ -12,7 +12,7 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// typ is a type of integers, or that of predicates, of 1 bit.
+// typ is a type of integers, or the type of predicates, which have 1 bit.
 type typ struct {
 	bits     int
 	rows     []row                                                   // the instructions with it in their name
@@ -35,15 +35,15 @@ var types = map[string]typ{
 
 func ofBits(n int) typ { return types[choose(n == 1, "pred", fmt.Sprintf("b%d", n))] }
 
-// A register is what a name stands for: a word of so many bits in each lane. That of
-// a predicate, of 1 bit, is the lowest bit of a byte.
+// A register is what a name stands for: a word of so many bits in each lane. A predicate
+// has 1 bit, the lowest bit of a byte.
 type register struct {
 	bits     int
 	data     unsafe.Pointer
 	readOnly bool
 }
 
-// in is a register as words of its size.
+// in returns a register as words of its size.
 func in[T bfi.Word](r register) *lanes[T] { return (*lanes[T])(r.data) }
 
 func (r register) bytes() []byte { return unsafe.Slice((*byte)(r.data), (r.bits+7)/8*bfi.WarpSize) }
@@ -52,7 +52,8 @@ func (r register) String() string {
 	return choose(r.bits == 1, "a predicate", fmt.Sprintf("a register of %d bits", r.bits))
 }
 
-// newRegister has the same value in every lane. Code that names it can only read it.
+// newRegister returns a register with the same value in every lane. Instructions that name
+// it can only read it.
 func newRegister(bits int, x uint64) register {
 	r := register{bits, unsafe.Pointer(new(lanes[uint64])), true}
 	r.fill(x)
@@ -65,17 +66,17 @@ func (r register) fill(x uint64) {
 	}
 }
 
-// integer is a number of so many bits, signed or not.
+// integer returns the value of a number of so many bits, signed or not.
 func integer(text string, bits int) (uint64, bool) {
 	text = strings.TrimSuffix(text, "U")
 	x, err := strconv.ParseUint(text, 0, bits)
 	if signed, signedErr := strconv.ParseInt(text, 0, bits); signedErr == nil {
 		x, err = uint64(signed), nil
 	}
-	return x, err == nil && !strings.ContainsAny(text, "_oO") // Go's, not PTX's
+	return x, err == nil && !strings.ContainsAny(text, "_oO") // Go has these, PTX does not
 }
 
-// What a register is for.
+// The uses of a register.
 const (
 	reads   = 0
 	writes  = 1
@@ -84,8 +85,9 @@ const (
 
 func (p *parser) operand(i, bits, use int) register { return p.register(i, p.operands[i], bits, use) }
 
-// register is the one that text, of operand i or, for -1, the guard, names. An immediate
-// is one with that value in every lane, and _, as a part of an operand, one that is not kept.
+// register returns the register that text names. text is part of operand i, or the guard
+// if i is -1. An immediate is a register with its value in every lane. The name _, as part
+// of an operand, is a register that is not kept.
 func (p *parser) register(i int, text string, bits, use int) register {
 	what := choose(i < 0, "the guard", fmt.Sprintf("operand %d", i+1))
 	if x, ok := integer(text, choose(bits == 1, 32, bits)); ok && use&writes == 0 {
@@ -103,10 +105,11 @@ func (p *parser) register(i int, text string, bits, use int) register {
 	return r
 }
 
-// parts are the elements of an operand in braces; another is its own one.
+// parts returns the elements of an operand in braces. Another operand is its own only
+// element.
 func (p *parser) parts(i int) []string { return strings.Split(strings.Trim(p.operands[i], "{}"), ",") }
 
-// elements are the registers, or immediates, in an operand's braces.
+// elements returns the registers or immediates in an operand's braces.
 func (p *parser) elements(i, bits, use int) (r regs) {
 	for _, text := range p.parts(i) {
 		r = append(r, p.register(i, text, bits, use))
@@ -118,7 +121,7 @@ func (p *parser) count(n int) {
 	p.check(len(p.operands) == n, "%d operands, want %d", len(p.operands), n)
 }
 
-// typ is the type of that name, which must be in a list.
+// typ returns the named type, which must be in list.
 func (p *parser) typ(name, list string) typ {
 	p.check(slices.Contains(strings.Fields(list), name), "%q is not supported, want one of %s", name, list)
 	return types[name]
@@ -143,7 +146,7 @@ func (p *parser) decode() {
 		p.count(0)
 	case opcode == "mov" && modifiers != "pred":
 		p.mov(p.typ(modifiers, all))
-	case opcode == "cvta": // an address in its space is the same as in all
+	case opcode == "cvta": // an address is the same in its space and in all spaces
 		p.typ(strings.TrimPrefix(modifiers, "to."), "global.u64 shared.u64 local.u64")
 		p.mov(types["u64"])
 	case opcode == "cvt":
@@ -151,7 +154,7 @@ func (p *parser) decode() {
 		to, from, _ := strings.Cut(modifiers, ".")
 		t, f := p.typ(to, "u8 s8 "+ints), p.typ(from, "u8 s8 "+ints)
 		dst, src := p.operand(0, t.bits, writes|orWider), p.operand(1, f.bits, orWider)
-		extended := newRegister(max(f.bits, t.bits), 0) // by the sign of f, and then by that of t
+		extended := newRegister(max(f.bits, t.bits), 0) // first by the sign of f, then by the sign of t
 		p.emit(f.extend(extended, src))
 		p.emit(t.extend(dst, extended))
 	case opcode == "ld":
@@ -166,7 +169,7 @@ func (p *parser) decode() {
 	p.code = append(p.code, p.in)
 }
 
-// row finds an instruction in the table, of which those on predicates are a part.
+// row finds an instruction in the table, which has those on predicates too.
 func (p *parser) row(name string) (row, typ) {
 	t := typePattern.FindString(name)
 	rows, general := types[t].rows, strings.Replace(name, t, "T", 1)
@@ -204,7 +207,8 @@ func (p *parser) tabled(name string) {
 	p.compute(name, r...)
 }
 
-// setp decodes setp.comparison.boolean.type p|q, a, b, c: p is the result combined with c, q its opposite is.
+// setp decodes setp.comparison.boolean.type p|q, a, b, c. It combines the result with c in
+// p, and the opposite of the result with c in q.
 func (p *parser) setp(parts []string) {
 	combine, operands := "or", 3
 	if len(parts) == 4 {
@@ -231,7 +235,8 @@ func (p *parser) setp(parts []string) {
 
 func (p *parser) emit(step run) { p.in.steps = append(p.in.steps, step) }
 
-// compute emits an instruction of the table, which is executed in all lanes and kept in active ones.
+// compute emits an instruction of the table. It is executed in all lanes, and its results
+// are kept in active lanes.
 func (p *parser) compute(name string, r ...register) {
 	row, _ := p.row(name)
 	all := newRegister(r[0].bits, 0)
@@ -247,16 +252,17 @@ func (p *parser) compute(name string, r ...register) {
 	})
 }
 
-// within makes an instruction that exchanges the k-th word of a register with a part.
+// within returns an instruction that moves the k-th word of whole to part, or back if
+// store is set.
 func (t typ) within(whole register, k int, part register, store bool) run {
 	memory, exchange := whole.bytes(), t.exchange[part.bits](part, k, whole.bits/t.bits, store)
 	return func(active uint32) { exchange(memory, 0, active) }
 }
 
-// extend makes an instruction that extends the low part of src, of type t, into dst.
+// extend returns an instruction that extends the low part of src, of type t, into dst.
 func (t typ) extend(dst, src register) run { return t.within(src, 0, dst, false) }
 
-// mov decodes mov of a word, or between one and its parts, the lowest first: {a, b}.
+// mov decodes mov of a word, or between a word and its parts {a, b}, the lowest first.
 func (p *parser) mov(t typ) {
 	p.count(2)
 	to, from := len(p.parts(0)), len(p.parts(1))

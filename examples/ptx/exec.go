@@ -8,16 +8,16 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// What the emulator takes on.
+// Limits of the emulator.
 const (
 	everyLane     = ^uint32(0)
 	blockSize     = 128     // threads
 	defaultLimit  = 1 << 24 // instructions that one warp may execute
 	maxThreads    = 1 << 22
 	maxBuffer     = 1 << 30 // bytes
-	maxCount      = 1 << 16 // registers, and bytes of the variables of a space
+	maxCount      = 1 << 16 // registers; also bytes of the variables of a space
 	maxNesting    = 100     // of blocks
-	shared, local = 0, 1    // the first spaces of a program; its buffers come after them
+	shared, local = 0, 1    // a program's first spaces; its buffers follow
 )
 
 // run executes a decoded instruction in the active lanes.
@@ -41,14 +41,14 @@ type param struct {
 
 func (p param) String() string { return fmt.Sprintf("%s of %d bits", p.name, p.value.bits) }
 
-// An argument is what a parameter is bound to: a buffer, or a number.
+// An argument is the value of a parameter: a buffer, or a number.
 type argument struct {
 	buffer []byte
 	zero   bool // the buffer was given as zeros
 	number uint64
 }
 
-// A space is memory. The upper half of an address says which it is in.
+// A space is a part of memory. The upper half of an address is the number of its space.
 type space struct {
 	name         string
 	base         uint64
@@ -56,16 +56,16 @@ type space struct {
 	data         []byte // copy after copy
 }
 
-// A program is a decoded kernel with the registers of the one warp that executes.
+// A program is a decoded kernel with the registers of the warp that executes it.
 type program struct {
 	kernel  string
 	params  []param
 	code    []instruction
-	special map[string]register // that tell a thread where it is
-	slabs   [][]uint64          // registers, of a declaration each
+	special map[string]register // registers that tell a thread its place
+	slabs   [][]uint64          // the registers of each declaration
 	spaces  []space
-	memory  string   // what there is of it, for errors
-	at      []uint32 // the lanes whose program counter is there
+	memory  string   // describes the memory, for errors
+	at      []uint32 // for each instruction, the lanes whose program counter is there
 	limit   int
 	thread  int // of lane 0
 }
@@ -86,12 +86,12 @@ func newProgram() *program {
 	return p
 }
 
-// counts are those of one launch: bit fields are bfi and bfe.
+// counts has the counts of one launch. Bit fields are bfi and bfe.
 type counts struct {
 	perBlock, blocks, warps, instructions, fields, fieldLanes, branches, splits int
 }
 
-// launch runs the kernel in at least so many threads, rounded up to whole blocks.
+// launch runs the kernel in threads threads, rounded up to whole blocks.
 func (p *program) launch(threads int, args []argument) (c counts, err error) {
 	defer rescue(&err)
 	c.perBlock = min(threads, blockSize)
@@ -127,9 +127,9 @@ func (p *program) launch(threads int, args []argument) (c counts, err error) {
 
 // warp executes the kernel in the live lanes of one warp.
 //
-// Lanes diverge at branches. The ones with the lowest program counter run, until they reach
-// others, which join them, or jump past others, which run then. So lanes that took different
-// ways meet again where the ways do.
+// Lanes diverge at branches. The lanes with the lowest program counter run. If they reach
+// other lanes, those join them. If they jump past other lanes, those run next. So lanes
+// that took different ways meet again where the ways meet.
 func (p *program) warp(live uint32, c *counts) {
 	for _, slab := range p.slabs {
 		clear(slab)
@@ -173,7 +173,7 @@ func (p *program) warp(live uint32, c *counts) {
 	}
 }
 
-// mask has a bit for each lane in which a predicate holds.
+// mask returns a mask with a bit for each lane in which a predicate holds.
 func mask(predicate *lanes[uint8]) (m uint32) {
 	for i, x := range predicate[:] {
 		m |= uint32(x&1) << i
@@ -181,11 +181,11 @@ func mask(predicate *lanes[uint8]) (m uint32) {
 	return m
 }
 
-// A transfer moves the active lanes of a register to or from memory, which begins with
-// the words of lane first.
+// A transfer moves the active lanes of a register to or from memory. memory begins with the
+// words of lane first.
 type transfer func(memory []byte, first int, active uint32)
 
-// exchange makes a transfer between r and word k of the n that memory has of a lane.
+// exchange returns a transfer between r and word k of each lane's n words in memory.
 func exchange[T, R bfi.Word](r register, k, n int, store bool) transfer {
 	register, whole := in[R](r), n == 1 && unsafe.Sizeof(T(0)) == unsafe.Sizeof(R(0))
 	return func(memory []byte, first int, active uint32) {
@@ -213,7 +213,7 @@ func exchange[T, R bfi.Word](r register, k, n int, store bool) transfer {
 type access struct {
 	place
 	*program
-	space        string // that the instruction names, or empty
+	space        string // the space that the instruction names, or empty
 	base         *lanes[uint64]
 	offset, size uint64
 	elements     []transfer
@@ -223,7 +223,7 @@ func (a *access) run(active uint32) {
 	first, apart := bits.TrailingZeros32(active), uint64(0)
 	for m := active; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros32(m)
-		apart |= a.base[i] - a.base[first] - uint64(i-first)*a.size // 0 if the lanes' words lie one after the other
+		apart |= a.base[i] - a.base[first] - uint64(i-first)*a.size // 0 if the words of the lanes lie one after the other
 	}
 	for active != 0 {
 		first := bits.TrailingZeros32(active)
@@ -241,7 +241,8 @@ func (a *access) run(active uint32) {
 	}
 }
 
-// find is the memory that so many lanes from one on access. It may be nil for several.
+// find returns the memory that lanes lanes access, from lane on. For several lanes it may
+// return nil.
 func (a *access) find(lane, lanes int) []byte {
 	address, size := a.base[lane]+a.offset, a.size*uint64(lanes)
 	for i := range a.spaces {

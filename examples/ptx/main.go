@@ -1,7 +1,7 @@
-// Ptx runs PTX kernels in a small emulator of a GPU, a warp of 32 lanes at a time,
-// whose bfi and bfe are calls of the library: [bfi.InsertMasked] and
-// [bfi.ExtractMasked] where pos and width are immediates, otherwise
-// [bfi.InsertWarp] and [bfi.ExtractWarp]. usage.txt says how to run it.
+// Ptx runs PTX kernels in a small emulator of a GPU, a warp of 32 lanes at a time. It
+// executes bfi and bfe by calls of the library: [bfi.InsertMasked] and
+// [bfi.ExtractMasked] if pos and width are immediates, else [bfi.InsertWarp] and
+// [bfi.ExtractWarp]. usage.txt says how to run it.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// pixelPTX is what clang made of kernel/pixel.c.
+// pixelPTX is clang's output for kernel/pixel.c.
 //
 //go:embed kernel/pixel.ptx
 var pixelPTX string
@@ -105,7 +105,7 @@ func emulate(args []string, out io.Writer) error {
 	return os.WriteFile(*outFile, choose(zeros == nil, all, zeros), 0o666)
 }
 
-// parseArguments reads the values of -arg, or makes arguments up if there are none.
+// parseArguments returns the values of -arg. If there are none, it makes arguments up.
 func parseArguments(p *program, values []string, threads int) ([]argument, error) {
 	args := make([]argument, len(p.params))
 	if values != nil && len(values) != len(p.params) {
@@ -137,10 +137,10 @@ func parseArguments(p *program, values []string, threads int) ([]argument, error
 	return args, nil
 }
 
-// Where the built-in kernel puts the depth.
+// The built-in kernel puts the depth in this field.
 const depthPos, depthLen = 32, 24
 
-// pixels are what the built-in kernel reads: a plane for each channel.
+// pixels has the planes that the built-in kernel reads, one for each channel.
 type pixels struct{ red, green, blue, alpha, depth []uint32 }
 
 func newPixels(n int) pixels {
@@ -155,7 +155,7 @@ func newPixels(n int) pixels {
 	return pixels{plane(10), plane(10), plane(10), plane(2), plane(depthLen)}
 }
 
-// arguments are those of pack_pixels in kernel/pixel.c.
+// arguments returns the arguments of pack_pixels in kernel/pixel.c.
 func (px pixels) arguments() []argument {
 	n := len(px.red)
 	args := []argument{{buffer: make([]byte, 4*n)}, {buffer: make([]byte, 4*n)}, {buffer: make([]byte, 8*n)}}
@@ -166,7 +166,7 @@ func (px pixels) arguments() []argument {
 	return append(args, argument{number: depthPos}, argument{number: depthLen}, argument{number: uint64(n)})
 }
 
-// check compares what the kernel wrote with a loop over the pixels.
+// check compares the kernel's results with those of a loop over the pixels.
 func (px pixels) check(args []argument) error {
 	for i, a := range px.alpha {
 		var word, small uint32

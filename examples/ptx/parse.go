@@ -12,15 +12,16 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// A scope holds the names declared between one pair of braces: registers, parameters
-// in brackets, and variables and labels, with their colons, as their addresses.
+// A scope holds the names declared between one pair of braces: registers, parameters in
+// brackets, variables, and labels with their colons. A variable or a label stands for its
+// address.
 type scope struct {
 	outer *scope
 	depth int
 	names map[string]register
 }
 
-// find is the register of that name in the innermost block that has it.
+// find returns the named register of the innermost block that has it.
 func (s *scope) find(name string) (r register, ok bool) {
 	for ; s != nil && !ok; s = s.outer {
 		r, ok = s.names[name]
@@ -31,10 +32,10 @@ func (s *scope) find(name string) (r register, ok bool) {
 // A place is a statement, with its file and line.
 type place string
 
-// A sourceError is a mistake at a place, or what the statement there does.
+// A sourceError is a mistake at a place, in the source or in its execution.
 type sourceError struct{ error }
 
-// check panics with a mistake, which rescue catches, unless ok.
+// check panics with a mistake unless ok. rescue catches it.
 func (at place) check(ok bool, format string, args ...any) {
 	if !ok {
 		panic(sourceError{fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))})
@@ -50,19 +51,19 @@ func rescue(err *error) {
 type parser struct {
 	*program
 	file       string
-	statements [][]string // that come
-	line       int        // where they begin
-	place                 // of the statement before them
-	text       string     // of it
-	tight      string     // and without spaces around punctuation marks
-	scope      *scope     // the innermost
-	declared   int        // registers so far
+	statements [][]string // the rest of the file
+	line       int        // the line where the rest begins
+	place                 // the place of the current statement
+	text       string     // the current statement
+	tight      string     // the same without spaces around punctuation marks
+	scope      *scope     // the innermost scope
+	declared   int        // the number of registers so far
 	in         instruction
-	operands   []string // of it
+	operands   []string // the operands of in
 }
 
-// What the file is read by. Spaces around punctuation marks are gone when the
-// patterns of statements are applied.
+// These patterns read the file. Those for statements apply to text without spaces around
+// punctuation marks.
 var (
 	commentPattern     = regexp.MustCompile(`//.*|/\*(?s:.*?)\*/|"[^"\n]*"`)
 	statementPattern   = regexp.MustCompile(`(\s*)(?:([a-zA-Z_$%][\w$%]*\s*:)|([@a-z][^;]*|\.(?:version|target|address_size|file|loc)\b.*|[^;{}]*)((?s:.?)))`)
@@ -78,14 +79,14 @@ var (
 	addressPattern     = regexp.MustCompile(`^\[([\w$%.]+)(?:\+?([+-]?\w+))?\]$`)
 )
 
-// headers are what a file begins with, and what is wanted of it.
+// headers has the directives that a file begins with, and what their values must be.
 var headers = map[string]string{
 	".version\n":      "one from 2.0 on, which bfi came with",
 	".target\n":       "one from sm_20 on, which bfi came with",
 	".address_size\n": "64",
 }
 
-// parse decodes the kernel in source that is wanted, or its only one.
+// parse decodes the wanted kernel of source, or its only kernel.
 func parse(file, source, wanted string) (_ *program, err error) {
 	defer rescue(&err)
 	p := &parser{program: newProgram(), file: file, line: 1}
@@ -100,7 +101,7 @@ func parse(file, source, wanted string) (_ *program, err error) {
 		p.tight = spacePattern.ReplaceAllString(p.text, "$1")
 		entry, outside := entryPattern.FindStringSubmatch(p.tight), p.scope.depth == 0
 		switch {
-		case word == ".pragma;" || word == ".loc\n" || word == ".file\n": // nothing to a kernel's results
+		case word == ".pragma;" || word == ".loc\n" || word == ".file\n": // they do not change a kernel's results
 		case word == ".shared;" || word == ".local;":
 			p.variable()
 		case outside && headers[word] != "":
@@ -145,8 +146,8 @@ func parse(file, source, wanted string) (_ *program, err error) {
 	return p.program, nil
 }
 
-// next reads a label, or a statement up to a semicolon, a brace, or the end of the line
-// or file. It returns the first word with what ended it.
+// next reads a label or a statement. A statement ends at a semicolon, a brace, or the end
+// of the line or file. next returns its first word, followed by what ended it.
 func (p *parser) next() string {
 	m := p.statements[0]
 	p.statements = p.statements[1:]
@@ -219,7 +220,8 @@ func (p *parser) registers() {
 	}
 }
 
-// variable parses .space [.align n] .type name[count], which then stands for its address.
+// variable parses .space [.align n] .type name[count]. The name then stands for the
+// variable's address.
 func (p *parser) variable() {
 	m := variablePattern.FindStringSubmatch(p.tight)
 	p.check(m != nil && types[m[3]].bits > 1, "want .shared or .local, an integer type and a name[count]")

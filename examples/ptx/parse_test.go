@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// expected is an error in which ALL stands for the list of instructions.
+// expected returns an error with the list of instructions in place of ALL.
 func expected(s string) string { return strings.ReplaceAll(s, "ALL", supported()) }
 
-// TestBadLines has lines that are wrong in a kernel that is otherwise right.
+// TestBadLines checks the errors about single wrong lines in a correct kernel.
 func TestBadLines(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"bfi.b32 %rd1, %r2, %r3, 0, 8;", "bfi.b32 %rd1, %r2, %r3, 0, 8: operand 1, %rd1, is a register of 64 bits, want a register of 32 bits"},
@@ -160,7 +160,7 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// TestBadFiles has files that are wrong as a whole.
+// TestBadFiles checks the errors about files that are wrong as a whole.
 func TestBadFiles(t *testing.T) {
 	const insert = declarations + "bfi.b32 %r1, %r2, %r3, 0, 8;\nret;\n}\n"
 	for _, c := range []struct{ source, want string }{
@@ -208,8 +208,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestAccepted has what the bad files are one step away from, and what is read and
-// passed over.
+// TestAccepted checks files that are one step away from the bad ones, and statements that
+// are read and ignored.
 func TestAccepted(t *testing.T) {
 	const insert = declarations + "bfi.b32 %r1, %r2, %r3, 0, 8;\nret;\n}\n"
 	const section = ".section .debug_info\n{\n.b32 12, 34\n.b8 1 // abbreviation\n{ .b8 0 }\n}\n"
@@ -231,7 +231,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// FuzzParse reads any file, and runs what passes for a kernel.
+// FuzzParse parses any file, and runs it if it parses.
 func FuzzParse(f *testing.F) {
 	f.Add(pixelPTX)
 	f.Add(header + ".file 1 \"x\"\n.section .s { .b8 1 }\n.shared .align 4 .b8 s[8];\n" + declarations +
@@ -256,7 +256,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestCut cuts the built-in kernel short: no part of it may pass.
+// TestCut cuts the built-in kernel short. No part of it may parse.
 func TestCut(t *testing.T) {
 	end := strings.LastIndex(pixelPTX, "}")
 	for size := 0; size < end; size += 7 {

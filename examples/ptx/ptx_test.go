@@ -148,8 +148,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// threadOffset leaves the address of 40 bytes a thread in %rd3, the thread in
-// %r1. It has five lines.
+// threadOffset puts the address of the thread's 40 bytes into %rd3, and the thread's
+// number into %r1. It has five lines.
 const threadOffset = `mov.u32 %r1, %tid.x;
 	mul.wide.u32 %rd1, %r1, 40;
 	ld.param.u64 %rd2, [out];
@@ -157,7 +157,7 @@ const threadOffset = `mov.u32 %r1, %tid.x;
 	add.s64 %rd3, %rd2, %rd1;
 	`
 
-// TestInstructions compares each instruction with Go, on values at the edges.
+// TestInstructions compares each instruction with Go code, on values at the limits.
 func TestInstructions(t *testing.T) {
 	edges32 := []uint32{0, 1, 2, 5, 8, 31, 32, 33, 63, 64, 0xff, 0x100, 0x120, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0x12345678}
 	n := len(edges32) * len(edges32)
@@ -350,7 +350,7 @@ func TestInstructions(t *testing.T) {
 	test("cvt.u32.s8 %R, %x;", func(x, _ uint32, _, _ uint64) (uint32, uint64) { return 0, uint64(uint32(int32(int8(x)))) })
 	test("cvt.s32.u8 %R, -1;", func(x, _ uint32, _, _ uint64) (uint32, uint64) { return 0, 0xff })
 
-	// What is more than one operation of Go.
+	// Instructions that are more than one operation of Go.
 	test("mul.hi.u32 %r, %x, %y; mul.hi.u64 %R, %X, %Y;", func(x, y uint32, X, Y uint64) (uint32, uint64) {
 		h, _ := bits.Mul64(X, Y)
 		return uint32(uint64(x) * uint64(y) >> 32), h
@@ -374,7 +374,7 @@ func TestInstructions(t *testing.T) {
 	test32("clz.b64 %r, %X;", func(x, y uint32) uint32 { return uint32(bits.LeadingZeros64(wide(x))) })
 	test32("popc.b32 %r, %x;", func(x, y uint32) uint32 { return uint32(bits.OnesCount32(x)) })
 	test32("popc.b64 %r, %X;", func(x, y uint32) uint32 { return uint32(bits.OnesCount64(wide(x))) })
-	// find has the loop of the PTX ISA: the highest bit that is not the sign.
+	// find is the loop of the PTX ISA. It finds the highest bit that is not the sign.
 	find := func(x uint64, msb int, signed bool) uint32 {
 		if signed && x>>msb&1 != 0 {
 			x = ^x
@@ -445,7 +445,7 @@ func TestInstructions(t *testing.T) {
 	test("slct.u32.s32 %r, %x, 7, %y; slct.b64.s32 %R, %X, %Y, %y;", func(x, y uint32, X, Y uint64) (uint32, uint64) {
 		return choose(int32(y) >= 0, x, 7), choose(int32(y) >= 0, X, Y)
 	})
-	// lop3 by its table, and two tables that have names.
+	// lop3 with every table, and two tables that have names.
 	for table := range uint32(256) {
 		test32(fmt.Sprintf("lop3.b32 %%r, %%x, %%y, 0x0ff00ff0, %d;", table), func(x, y uint32) (r uint32) {
 			for i := range 32 {
@@ -456,7 +456,7 @@ func TestInstructions(t *testing.T) {
 	}
 	test32("lop3.b32 %r, %x, %y, %x, 0xc0;", func(x, y uint32) uint32 { return x & y })
 	test32("lop3.b32 %r, %x, %y, 0x00ffff00, 0xca;", func(x, y uint32) uint32 { return x&y | ^x&0x00ffff00 })
-	// prmt: the selectors of each mode, as the tables of the PTX ISA have them.
+	// prmt with the selectors of each mode, from the tables of the PTX ISA.
 	for mode, selectors := range map[string][4]uint32{
 		".f4e": {0x3210, 0x4321, 0x5432, 0x6543}, ".b4e": {0x5670, 0x6701, 0x7012, 0x0123}, ".rc8": {0x0000, 0x1111, 0x2222, 0x3333},
 		".ecl": {0x3210, 0x3211, 0x3222, 0x3333}, ".ecr": {0x0000, 0x1110, 0x2210, 0x3210}, ".rc16": {0x1010, 0x3232, 0x1010, 0x3232},
@@ -478,7 +478,7 @@ func TestInstructions(t *testing.T) {
 		})
 	}
 
-	// A second predicate, and a boolean with a third.
+	// setp with a second predicate, and with a boolean of a third.
 	predicate("setp.lt.u32 %p0|%p3, %x, %y;", func(x, y uint32) bool { return x >= y })
 	predicate("setp.lt.u32 _|%p3, %x, %y;", func(x, y uint32) bool { return x >= y })
 	predicate("setp.lt.u32 %p3|_, %x, %y;", func(x, y uint32) bool { return x < y })
@@ -489,8 +489,8 @@ func TestInstructions(t *testing.T) {
 	predicate("mov.pred %p3, 1; @%p1 mov.pred %p3, 0;", func(x, y uint32) bool { return x >= y })
 	predicate("setp.ne.u32 %p3, %x, %x; @!%p1 setp.eq.u32 %p3, %x, %x;", func(x, y uint32) bool { return x >= y })
 
-	// bfi, with registers and immediates of which only the low 8 bits count, in
-	// place and under a guard.
+	// bfi with registers and immediates whose low 8 bits count, in place, and under a
+	// guard.
 	test32("bfi.b32 %r, %x, 0x0f0f0f0f, %y, %x;", func(x, y uint32) uint32 { return insertBits32(x, 0x0f0f0f0f, y, x) })
 	test32("bfi.b32 %r, %x, %y, 7, 12;", func(x, y uint32) uint32 { return insertBits32(x, y, 7, 12) })
 	test32("bfi.b32 %r, %x, %y, 0x107, 0x10c;", func(x, y uint32) uint32 { return insertBits32(x, y, 7, 12) })
@@ -552,9 +552,9 @@ func insertBits(a, b uint64, c, d, msb uint32) uint64 {
 	return b
 }
 
-// TestDivergence runs a loop that each lane leaves after a number of rounds of
-// its own. The warp must stay together: it takes as many instructions as its
-// longest lane, and what comes after the loop runs once.
+// TestDivergence runs a loop that each lane leaves after a different number of rounds. The
+// warp must stay together: it takes as many instructions as its longest lane, and the code
+// after the loop runs once.
 func TestDivergence(t *testing.T) {
 	source := kernel(`
 	mov.u32 %r1, %tid.x;
@@ -583,7 +583,8 @@ DONE:
 			t.Errorf("thread %d: %#x, want %#x", i, got, want)
 		}
 	}
-	// 3 before, 7 rounds of 5, the 2 that end the loop, 5 after, in 2 warps.
+	// There are 3 instructions before the loop, 7 rounds of 5, 2 that end the loop, and 5
+	// after it, in 2 warps.
 	want := counts{perBlock: threads, blocks: 1, warps: 2, instructions: 2 * (3 + 7*5 + 2 + 5),
 		fields: 2 * 7, fieldLanes: threads / 8 * (1 + 2 + 3 + 4 + 5 + 6 + 7), branches: 2 * (8 + 7), splits: 2 * 7}
 	if c != want {
@@ -591,8 +592,8 @@ DONE:
 	}
 }
 
-// TestBranches takes both ways of a branch forward and returns under a guard,
-// in lanes that the others must not wait for.
+// TestBranches takes both ways of a forward branch, and returns under a guard. The other
+// lanes must not wait for the lanes that return.
 func TestBranches(t *testing.T) {
 	source := kernel(`
 	mov.u32 %r1, %laneid;
@@ -626,7 +627,7 @@ JOIN:
 	}
 }
 
-// TestPartialWarp makes sure that lanes past the last thread do nothing.
+// TestPartialWarp checks that lanes past the last thread do nothing.
 func TestPartialWarp(t *testing.T) {
 	source := kernel(`
 	mov.u32 %r1, %tid.x;
@@ -649,7 +650,7 @@ func TestPartialWarp(t *testing.T) {
 	}
 }
 
-// TestFreshRegisters makes sure that no warp sees what one before it left.
+// TestFreshRegisters checks that no warp sees the registers of the warp before it.
 func TestFreshRegisters(t *testing.T) {
 	source := kernel(`
 	mov.u32 %r1, %tid.x;
@@ -712,7 +713,7 @@ func TestRuntimeErrors(t *testing.T) {
 	}
 }
 
-// TestSpaces stores by one kind of address and loads by another.
+// TestSpaces stores to one kind of address and loads from another.
 func TestSpaces(t *testing.T) {
 	source := kernel(`
 	.shared .align 8 .b8 before[3], after;
@@ -758,8 +759,8 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
-// TestAccesses loads and stores words one after the other, apart, backwards and
-// all at one place, in all lanes and in some, of each size.
+// TestAccesses loads and stores words of each size, in all lanes and in some: one after
+// the other, apart, backwards, and all at one place.
 func TestAccesses(t *testing.T) {
 	for _, size := range []int{1, 2, 4, 8} {
 		for _, vector := range []int{1, 2, 4} {
@@ -863,7 +864,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestLoops compares the library with bfi as loops over the lanes.
+// TestLoops compares the library with loops over the lanes.
 func TestLoops(t *testing.T) {
 	const threads = 1000
 	fast, slow := newPixels(threads).arguments(), newPixels(threads).arguments()
@@ -876,7 +877,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// withLoops has f parse kernels to loops over the lanes.
+// withLoops calls f. Kernels that f parses execute bfi and bfe by loops over the lanes.
 func withLoops(f func()) {
 	saved := library
 	defer func() { library = saved }()
@@ -897,8 +898,8 @@ func insertLoop[T bfi.Register](r regs, _ bool) run {
 	}
 }
 
-// BenchmarkPixels runs the built-in kernel, with its bfi by the library and as loops
-// over the lanes.
+// BenchmarkPixels runs the built-in kernel, with bfi by the library and by loops over the
+// lanes.
 func BenchmarkPixels(b *testing.B) {
 	const threads = 100003
 	run := func(b *testing.B) {

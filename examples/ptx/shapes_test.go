@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestShapes runs what clang made of testdata/shapes.cu.
+// TestShapes runs clang's output for testdata/shapes.cu.
 func TestShapes(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("testdata", "shapes.ptx"))
 	if err != nil {
@@ -79,7 +79,7 @@ func TestShapes(t *testing.T) {
 			return binary.LittleEndian.AppendUint32(nil, sum)
 		}},
 		{"scalars", nil, []uint64{200, 0xfff0, 0x123456789abcdef0}, 1, func(_ [][]byte, i int) []byte {
-			// The C of a shift by 64 and more is undefined, the PTX is not.
+			// A shift by 64 or more is undefined in C, but not in PTX.
 			return []byte{byte(200 - 16 + uint64(0x123456789abcdef0)>>min(i, 64))}
 		}},
 		{"bits", [][]byte{input(4 * n)}, nil, 4, func(in [][]byte, i int) []byte {
@@ -131,8 +131,8 @@ func extractBits(a uint64, b, c, msb uint32, signed bool) (d uint64) {
 	return d
 }
 
-// TestFields runs bfi and bfe in their six types, in every pos and width, with
-// operands by generic loads, on a kernel of registers and one of immediates.
+// TestFields runs bfi and bfe in their six types, with every pos and width. Generic loads
+// bring the operands. One kernel has pos and width in registers, one as immediates.
 func TestFields(t *testing.T) {
 	const kernel = `.version 6.5
 .target sm_30

@@ -10,11 +10,11 @@ import (
 // lanes is a register: its value in each lane of the warp.
 type lanes[T bfi.Word] = [bfi.WarpSize]T
 
-// A row is what the emulator knows of an instruction.
+// A row is what the emulator knows about an instruction.
 type row struct {
 	name     string // T stands for the type
-	types    string // that it is supported with
-	operands string // the destination, and sources; 2T is twice as wide as T
+	types    string // the types that are supported
+	operands string // the destination and the sources; 2T is twice as wide as T
 	meaning  func(r regs)
 }
 
@@ -28,7 +28,7 @@ const (
 	signed = "s16 s32 s64"
 )
 
-// instructions are those whose result in a lane depends on that lane alone.
+// instructions returns the instructions whose result in a lane depends on that lane alone.
 func instructions[T, W bfi.Word]() []row {
 	size := int(8 * unsafe.Sizeof(T(0)))
 	return []row{
@@ -80,7 +80,7 @@ func instructions[T, W bfi.Word]() []row {
 		{"prmt.T.ecl", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return max(c&3, k) }) }},
 		{"prmt.T.ecr", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return min(c&3, k) }) }},
 		{"prmt.T.rc16", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c&1*2 + k&1 }) }},
-		{"bfi.T", "b32 b64", "T T T u32 u32", nil}, // by the library
+		{"bfi.T", "b32 b64", "T T T u32 u32", nil}, // the library executes these
 		{"bfe.T", "u32 s32 u64 s64", "T T u32 u32", nil},
 
 		{"selp.T", all, "T T T pred", func(r regs) { each3(r, func(x, y T, p uint8) T { return choose(p&1 != 0, x, y) }) }},
@@ -98,14 +98,14 @@ func instructions[T, W bfi.Word]() []row {
 	}
 }
 
-// library has what executes bit fields, in the active lanes only.
+// library has the code that executes bit fields, in active lanes only.
 var library = map[string]func(r regs, uniform bool) run{
 	"bfi.b32": insertLanes[uint32], "bfi.b64": insertLanes[uint64],
 	"bfe.u32": extractLanes[uint32], "bfe.u64": extractLanes[uint64],
 	"bfe.s32": extractLanes[int32], "bfe.s64": extractLanes[int64],
 }
 
-// insertLanes makes bfi of its operands; uniform says that pos and width are immediates.
+// insertLanes returns bfi of its operands. uniform says that pos and width are immediates.
 func insertLanes[T bfi.Register](r regs, uniform bool) run {
 	dst, src, base, pos, width := in[T](r[0]), in[T](r[1]), in[T](r[2]), in[uint32](r[3]), in[uint32](r[4])
 	if uniform {
@@ -122,8 +122,8 @@ func extractLanes[T bfi.Register](r regs, uniform bool) run {
 	return func(active uint32) { bfi.ExtractWarp(dst, src, pos, width, active) }
 }
 
-// each1, each2 and each3 are so short that they are inlined into the rows, and with
-// them the functions that these pass. Slices have one check for nil, not one a lane.
+// each1, each2 and each3 are short enough to be inlined into the rows, together with the
+// functions that the rows pass. Slicing checks for nil once, not in each lane.
 func each1[D, A bfi.Word](r regs, f func(A) D) {
 	d, a := (*lanes[D])(r[0].data)[:], (*lanes[A])(r[1].data)[:]
 	for i := range d {
@@ -152,25 +152,26 @@ func choose[T any](first bool, x, y T) T {
 	return y
 }
 
-// truth is a predicate in one lane.
+// truth returns a predicate in one lane.
 func truth(b bool) uint8 { return choose[uint8](b, 1, 0) }
 
-// high is the upper half of the product.
+// high returns the upper half of the product.
 func high[T bfi.Word](x, y T) T {
 	hi, lo := bits.Mul64(uint64(x), uint64(y))
-	// Mul64 takes a negative factor, which was sign-extended, for 2^64 more.
+	// Mul64 is unsigned: it takes a negative factor for 2^64 more than it is.
 	hi -= choose(x < 0, uint64(y), 0) + choose(y < 0, uint64(x), 0)
 	size := 8 * unsafe.Sizeof(x)
 	return T(hi<<(64-size) | lo>>size)
 }
 
-// funnel shifts low and high together to the right.
+// funnel returns the low half of high and low, shifted right together.
 func funnel(low, high, n uint32) uint32 { return uint32((uint64(high)<<32 | uint64(low)) >> n) }
 
-// significant is the number of bits of x without those that repeat its sign.
+// significant returns the number of bits of x, without those that repeat its sign.
 func significant[T bfi.Word](x T) int { return bits.Len64(uint64(choose(x < 0, ^x, x))) }
 
-// lookUp is lop3: each bit is that of table which the bits of x, y and z number.
+// lookUp is lop3. The bits of x, y and z at a place are a number, and the result has that
+// bit of table at the place.
 func lookUp[T bfi.Word](x, y, z T, table uint32) (r T) {
 	for k := range 8 {
 		if table>>k&1 != 0 {
@@ -180,8 +181,8 @@ func lookUp[T bfi.Word](x, y, z T, table uint32) (r T) {
 	return r
 }
 
-// permute is prmt: byte k is that of the 8 of a and b which selector k of c
-// numbers, or, where bit 3 of it is set, the sign of that byte, eight times.
+// permute is prmt. Byte k is one of the 8 bytes of a and b: selector k of c is its number.
+// If bit 3 of the selector is set, byte k is the sign of that byte, eight times.
 func permute(r regs, selector func(c, k uint32) uint32) {
 	each3(r, func(a, b, c uint32) (d uint32) {
 		for k := range uint32(4) {
@@ -193,8 +194,9 @@ func permute(r regs, selector func(c, k uint32) uint32) {
 	})
 }
 
-// findNth is fns: the n-th set bit of mask, counted from base upwards, or
-// downwards for negative n; for n = 0 base itself. All ones if there is none.
+// findNth is fns. It returns the position of the n-th set bit of mask, counted from base
+// upwards, or downwards if n is negative. If n is 0, it returns base if that bit is set.
+// If there is no such bit, it returns all ones.
 func findNth(mask, base uint32, n int32) uint32 {
 	if n == 0 {
 		mask, n = mask&(1<<base), 1

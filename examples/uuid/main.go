@@ -4,9 +4,12 @@
 //	uuid -n 10000000 -o FILE      writes ten million to FILE
 //	uuid -n 10000000 -q           prints only how fast it made them
 //
-// A UUID is two 64-bit words: the high one holds the time in Unix milliseconds
-// (48 bits), the version (4) and random bits (12), the low one the variant (2) and
-// random bits (62). Times never decrease; within a millisecond there is no order.
+// A UUID is two words of 64 bits:
+//
+//	high    48 bits of time in Unix milliseconds, 4 of the version, 12 random bits
+//	low     2 bits of the variant, 62 random bits
+//
+// Times never decrease. UUIDs of one millisecond have no order.
 package main
 
 import (
@@ -80,7 +83,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		_, err = generate(n, stdout, io.Discard)
 		return err
 	default:
-		// Not os.Create, which also opens for reading: a pipe would not break.
+		// os.Create also opens for reading, and then a pipe would not break.
 		file, openErr := os.OpenFile(*path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 		if openErr != nil {
 			return openErr
@@ -96,16 +99,16 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// millions is the rate of n in a time, in millions a second.
+// millions returns the rate of n in a time, in millions a second.
 func millions(n uint64, t time.Duration) float64 {
 	return float64(n) / 1e6 / max(t.Seconds(), 1e-9)
 }
 
-// generate makes n UUIDs, checks them all, and writes them to out unless that is
-// nil. It returns the time that the calls of bfi took.
+// generate makes n UUIDs and checks them all. If out is not nil, it writes them to out. It
+// returns the time that the calls of bfi took.
 func generate(n uint64, out, progress io.Writer) (inBFI time.Duration, err error) {
-	// ChaCha8 is cryptographically strong, so that no UUID can be guessed from
-	// others, and needs the system's randomness, which is slow, for its seed only.
+	// ChaCha8 is cryptographically strong, so no UUID can be guessed from others. It takes
+	// only its seed from the system's randomness, which is slow.
 	var seed [32]byte
 	crand.Read(seed[:])
 	random := rand.NewChaCha8(seed)
@@ -145,8 +148,8 @@ func generate(n uint64, out, progress io.Writer) (inBFI time.Duration, err error
 	return inBFI, err
 }
 
-// A printer checks UUIDs in the order in which they were made, and prints those
-// that pass, one a line, if it has somewhere to print.
+// A printer checks UUIDs in the order in which they were made. If it has a writer, it
+// prints those that pass, one a line.
 type printer struct {
 	out  *bufio.Writer
 	last uint64 // time of the UUID before

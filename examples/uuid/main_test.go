@@ -19,12 +19,12 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// uuid7 is the text form, with the time, the random bits around the variant, and
-// the variant's digit apart.
+// uuid7 matches the text form. Its groups are the time, the variant's digit, and the
+// random bits around it.
 var uuid7 = regexp.MustCompile(`^([0-9a-f]{8})-([0-9a-f]{4})-7([0-9a-f]{3})-([89ab])([0-9a-f]{3})-([0-9a-f]{12})$`)
 
-// checkUUIDs wants n lines of text that are UUIDs of version 7, different from
-// each other, in order of time, and made between start and now.
+// checkUUIDs checks that text has n lines, that each is a UUID of version 7 made between
+// start and now, that no two are equal, and that their times do not decrease.
 func checkUUIDs(t *testing.T, text string, n int, start time.Time) {
 	t.Helper()
 	end := time.Now().UnixMilli()
@@ -83,8 +83,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// Each of the 74 random bits must take both values. That one of them does not
-// in 1,000 UUIDs happens by chance once in 2^993 runs.
+// TestRandomBits checks that each of the 74 random bits has both values in 1,000 UUIDs. By
+// chance one has not, once in 2^993 runs.
 func TestRandomBits(t *testing.T) {
 	var stdout strings.Builder
 	if err := run([]string{"-n", "1000"}, &stdout, io.Discard); err != nil {
@@ -225,7 +225,7 @@ func TestUnwritableFile(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// A fullWriter has room for so many bytes.
+// A fullWriter is a writer with room for so many bytes.
 type fullWriter int
 
 func (w *fullWriter) Write(b []byte) (int, error) {
@@ -272,7 +272,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A pipe given by name must break as soon as its reader has gone.
+// TestBrokenPipe checks that a pipe given by name breaks as soon as its reader has gone.
 func TestBrokenPipe(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only on Linux does opening /dev/fd/N open a pipe anew")

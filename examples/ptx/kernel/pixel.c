@@ -2,17 +2,18 @@
 //
 //	clang-19 --target=nvptx64-nvidia-cuda -march=sm_75 -Xclang -target-feature -Xclang +ptx63 -O2 -S -o pixel.ptx pixel.c
 //
-// One thread packs one pixel of a decoded image, whose channels come as planes
-// of 10 bits (alpha: 2 bits), three times:
+// One thread packs one pixel of a decoded image three times. The image has a plane of
+// 10 bits for each channel, and 2 bits of alpha:
 //
-//   rgb10a2   R, G, B and A as a 10-10-10-2 word, as displays and textures take it
+//   rgb10a2   R, G, B and A in a 10-10-10-2 word, for displays and textures
 //   preview   the same in 8 bits a channel
-//   visible   the word that a software rasterizer keeps the nearest pixel by, with
-//             a 64-bit atomic maximum: the 10-10-10-2 word at the bottom, the depth
-//             above it where the caller wants it, bit 63 set if the pixel is opaque
+//   visible   a word by which a software rasterizer keeps the nearest pixel, with a
+//             64-bit atomic maximum: the 10-10-10-2 word at the bottom, the depth above
+//             it at the place that the caller chooses, and bit 63 set if the pixel is
+//             opaque
 //
-// The compiler finds the bfi of the preview by itself. CUDA has no intrinsic for
-// the others; they are inline assembly, as in CUDA code that wants them.
+// The compiler finds the bfi of the preview by itself. CUDA has no intrinsic for the
+// others, so they are inline assembly.
 
 typedef unsigned char u8x4 __attribute__((ext_vector_type(4)));
 typedef unsigned int u32;
@@ -32,7 +33,7 @@ static inline u64 bfi64(u64 a, u64 b, u32 pos, u32 len) {
 	return f;
 }
 
-// Sets bit 63 of word where alpha is 3, by a bfi under a predicate of its own.
+// Sets bit 63 of word if alpha is 3, by a bfi under a predicate.
 static inline u64 mark_opaque(u64 word, u32 alpha) {
 	asm("{\n\t"
 	    ".reg .pred opaque;\n\t"
