@@ -4,9 +4,9 @@ package main
 
 import "simd/archsimd"
 
-// archsimdWork is Insert and InsertEach of 32-bit words written with Go's own
-// vectors of 512 bits. Shifts take their counts from vectors: those by one count for
-// all lanes move it from an integer register each time.
+// archsimdWork returns Insert or InsertEach of 32-bit words, written with Go's own vectors
+// of 512 bits. Their shifts take counts from vectors. A shift by one count for all lanes
+// would move the count from an integer register each time.
 func archsimdWork(x *operands) func(n int) {
 	switch {
 	case !archsimd.X86.AVX512():

@@ -26,12 +26,11 @@ import "C"
 
 import "unsafe"
 
-// cCompiler names the compiler of the C loops and its flags; it is empty where
-// there is none.
+// cCompiler has the compiler of the C loops and its flags. It is empty if there is none.
 const cCompiler = C.COMPILER + " -O3 -march=native"
 
-// cWork is the loop of a name in C, or nil if there is none for this place. All
-// iterations are one call through cgo, whose cost is so not counted against C.
+// cWork returns the named loop in C, or nil if there is none for this place. All iterations
+// are one call through cgo, so the cost of cgo does not count against C.
 func cWork(name string, x *operands) func(iters int) {
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))

@@ -1,10 +1,10 @@
-// The loops that a C programmer would write for words of BITS bits. Included by
-// loops.c for each word, out of place with OR_DST(p) as p, in place as dst: the
-// operand that is dst is not passed twice, so that every pointer is restrict.
+// The loops that a C programmer would write for words of BITS bits. loops.c includes this
+// file for each word: out of place, with OR_DST(p) as p, and in place, with OR_DST(p) as
+// dst. In place the operand that is dst is not passed twice, so every pointer is restrict.
 
 #define T JOIN(JOIN(uint, BITS), _t)
 
-// Compilers turn the branches into selects. With them no shift is undefined.
+// The branches keep every shift defined. Compilers turn them into selects.
 static inline T NAME(mask)(uint32_t pos, uint32_t width) {
 	pos &= 0xff, width &= 0xff;
 	T ones = width < BITS ? (T)(((T)1 << width) - 1) : (T)~(T)0;
@@ -22,7 +22,7 @@ static inline T NAME(bfe)(T a, uint32_t pos, uint32_t width) {
 	return pos < BITS ? a >> pos & NAME(mask)(0, width) : 0;
 }
 
-// What each function's loops have in common: operands, and what is done in a lane.
+// The operands of each function's loops, and the work in a lane.
 #define INSERT T *dst = p0; const T *src = p1, *base = OR_DST(p2); \
 	T mask = NAME(mask)(pos, width); uint32_t shift = pos % BITS
 #define INSERT_LANE dst[i] = (base[i] & ~mask) | ((T)(src[i] << shift) & mask)

@@ -1,6 +1,6 @@
-// The loops that a C programmer would write for words of type T, BITS wide, with
-// the lane's work free of branches, so that compilers vectorize them. Included
-// by neon-mca.sh once for each word; NAME(f) is the name of f for this word.
+// The loops that a C programmer would write for words of type T with BITS bits. The work in
+// a lane has no branches, so compilers vectorize the loops. neon-mca.sh includes this file
+// once for each word. NAME(f) is the name of f for the word.
 
 static inline T NAME(bfi_lane)(T a, T b, uint32_t c, uint32_t d) {
 	uint32_t pos = c & 0xff, width = d & 0xff;
@@ -16,7 +16,7 @@ static inline T NAME(bfe_lane)(T a, uint32_t c, uint32_t d) {
 	return (pos < BITS ? a >> pos : 0) & ones;
 }
 
-// The sign moves to the top, and back to where it counts.
+// The sign moves to the top bit, and back.
 static inline T NAME(bfe_signed_lane)(T a, uint32_t c, uint32_t d) {
 	uint32_t pos = c & 0xff, width = d & 0xff;
 	uint32_t end = pos + width < BITS ? pos + width : BITS;

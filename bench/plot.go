@@ -38,7 +38,7 @@ func (r *result) plot(js []job, dir string) error {
 		if _, err := svg.WriteTo(&b); err != nil {
 			return err
 		}
-		// Not everyone has the font; these are as wide.
+		// Not everyone has the font. The others are as wide.
 		fonts := bytes.ReplaceAll(b.Bytes(), []byte("family:Liberation Sans"), []byte("family:Liberation Sans,Arial,Helvetica,sans-serif"))
 		if err := os.WriteFile(path+".svg", fonts, 0o666); err != nil {
 			return err
@@ -56,15 +56,15 @@ func (r *result) plot(js []job, dir string) error {
 	return nil
 }
 
-// A figure has a panel for each place of a job, lanes a second against lanes, and
-// the legend in the last cell: side by side, or two by two.
+// A figure has a panel for each place of a job, with lanes a second against lanes. Its last
+// cell is the legend. The cells lie side by side, or two by two.
 type figure struct {
 	title  string
 	cells  [][]*plot.Plot
 	legend plot.Legend
 }
 
-// figure is that of a job, or nil if it was not measured.
+// figure returns the figure of a job, or nil if the job was not measured.
 func (r *result) figure(j *job) (*figure, error) {
 	f := &figure{title: fmt.Sprintf("%s, %s, commit %s, %s", j.name, r.CPU, r.Commit, r.Date), legend: plot.NewLegend()}
 	f.legend.Left, f.legend.Top, f.legend.ThumbnailWidth, f.legend.Padding = true, true, 48, 3
@@ -126,7 +126,7 @@ func (r *result) figure(j *job) (*figure, error) {
 	return f, nil
 }
 
-// mark marks the lengths at which operands of so many bits a lane fill a cache.
+// mark marks the lengths at which operands of laneBits bits a lane fill a cache.
 func (r *result) mark(p *plot.Plot, laneBits int) error {
 	for i, size := range []int{r.Caches.L1D, r.Caches.L2, r.Caches.L3} {
 		lanes := float64(8*size) / float64(laneBits)
@@ -169,9 +169,9 @@ func (f *figure) draw(c draw.Canvas) {
 	}
 }
 
-// newLine is the line of a contender, and its points. Its colours people with any
-// common colour blindness can tell apart (Okabe and Ito's); dashes and glyphs say
-// the same again.
+// newLine returns the line and the points of a contender. The colors are those of Okabe and
+// Ito, which people with a common color blindness can tell apart. Dashes and glyphs say the
+// same again.
 func newLine(contender string, xys plotter.XYs) (*plotter.Line, *plotter.Scatter, error) {
 	line, points, err := plotter.NewLinePoints(xys)
 	if err != nil {
@@ -202,13 +202,13 @@ func newLine(contender string, xys plotter.XYs) (*plotter.Line, *plotter.Scatter
 		line.Dashes, points.Shape = []vg.Length{7, 4}, draw.RingGlyph{}
 	case strings.HasPrefix(contender, library):
 		line.Width = 3
-	case strings.Contains(contender, " avx"), strings.HasSuffix(contender, "generic"): // what the call replaces
+	case strings.Contains(contender, " avx"), strings.HasSuffix(contender, "generic"): // the calls that one call replaces
 		line.Dashes, points.Shape = []vg.Length{9, 3}, draw.PyramidGlyph{}
 	}
 	return line, points, nil
 }
 
-// laneTicks marks powers of two, and labels every third of them over a long axis.
+// laneTicks marks powers of two. On a long axis it labels every third of them.
 func laneTicks(_, high float64) []plot.Tick {
 	every := 1
 	if high > 1<<8 {

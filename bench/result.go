@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// A result is a whole run, as it is written to a file.
+// A result is what a run has measured, as it is written to a file.
 type result struct {
 	CPU         string       `json:"cpu"`
 	Family      int          `json:"family"`
@@ -30,41 +30,41 @@ type result struct {
 	Caches      caches       `json:"caches"`
 	System      string       `json:"system"`
 	Go          string       `json:"go"`
-	Kernels     []string     `json:"kernels"` // worst first
+	Kernels     []string     `json:"kernels"` // the worst first
 	C           string       `json:"c,omitempty"`
 	LeftOut     []string     `json:"left_out,omitempty"`
 	Commit      string       `json:"commit"`
 	Date        string       `json:"date"`
 	Command     string       `json:"command"`
 	BenchTime   string       `json:"benchtime"`
-	StreamBytes uintptr      `json:"stream_bytes"` // from how many on the library's stores bypass the cache
+	StreamBytes uintptr      `json:"stream_bytes"` // calls that move so many bytes bypass the cache
 	Comparisons []comparison `json:"comparisons"`
 	Series      []*series    `json:"series"`
 
 	samples bytes.Buffer // every round, in the Go benchmark format
 }
 
-// caches are the sizes in bytes that the processor tells, 0 where it does not.
+// caches has the sizes in bytes that the processor reports, or 0.
 type caches struct {
 	L1D int `json:"l1d"`
 	L2  int `json:"l2"`
 	L3  int `json:"l3"`
 }
 
-// A series is one contender over all lengths of one job and place. Of warps the
-// lengths are those of the active mask, in set bits.
+// A series is one contender over all lengths of one job and place. For warps, a length is
+// the number of active lanes.
 type series struct {
 	Job       string    `json:"job"`
 	Place     string    `json:"place"`
 	Contender string    `json:"contender"`
 	Lanes     []int     `json:"lanes"`
-	Ns        []float64 `json:"ns"` // of one call: the median, and the quartiles
+	Ns        []float64 `json:"ns"` // the time of one call: median and quartiles
 	Q1        []float64 `json:"ns_q1"`
 	Q3        []float64 `json:"ns_q3"`
 }
 
-// A comparison is how many times as fast as another contender a kernel is, in the
-// same rounds.
+// A comparison says how many times as fast as another contender a kernel is, in the same
+// rounds.
 type comparison struct {
 	Kernel    string  `json:"kernel"`
 	Job       string  `json:"job"`
@@ -74,7 +74,7 @@ type comparison struct {
 	Ratio     float64 `json:"ratio"`
 	Q1        float64 `json:"ratio_q1"`
 	Q3        float64 `json:"ratio_q3"`
-	Bar       float64 `json:"bar,omitempty"` // what the kernel is held to
+	Bar       float64 `json:"bar,omitempty"` // the least ratio that is good enough
 }
 
 func (c *comparison) missed() bool { return c.Ratio < c.Bar }
@@ -114,8 +114,8 @@ func newResult(opts *options) *result {
 	return r
 }
 
-// commit is what is measured: of the working directory's repository, or else
-// what the go command stamped the program with.
+// commit returns the commit that is measured: that of the working directory's repository,
+// or else the one that the go command stamped the program with.
 func commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
 	if err == nil {
@@ -136,15 +136,15 @@ var (
 	nonWord = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// slug names files after the processor. Many virtual machines tell only the
-// brand, so family and model are part of it.
+// slug returns the name of the processor for file names. Many virtual machines report only
+// the brand, so the name has family and model too.
 func (r *result) slug() string {
 	s := strings.ToLower(noise.ReplaceAllString(r.CPU, " "))
 	s = strings.Trim(nonWord.ReplaceAllString(s, "-"), "-")
 	return fmt.Sprintf("%s-f%dm%d", s, r.Family, r.Model)
 }
 
-// find is the series of a contender, or nil.
+// find returns the series of a contender, or nil.
 func (r *result) find(job string, at place, contender string) *series {
 	for _, s := range r.Series {
 		if s.Job == job && s.Place == at.String() && s.Contender == contender {
@@ -154,8 +154,8 @@ func (r *result) find(job string, at place, contender string) *series {
 	return nil
 }
 
-// add adds what was measured of a case: samples are nanoseconds a call, of each
-// contender in each round.
+// add adds the measurements of a case. samples has the nanoseconds of a call, for each
+// contender and round.
 func (r *result) add(c benchCase, cs []contender, samples [][]float64) {
 	byName := map[string][]float64{}
 	for i := range cs {
@@ -199,15 +199,14 @@ func (r *result) add(c benchCase, cs []contender, samples [][]float64) {
 	}
 }
 
-// sampleName is the name of a benchmark without the word. A hyphen before a number
-// at its end would be read as GOMAXPROCS.
+// sampleName returns the name of a benchmark, without the word Benchmark. It must not end
+// in a hyphen and a number, which would be read as GOMAXPROCS.
 func sampleName(function, kind, place string, lanes int, contender string) string {
 	value := strings.NewReplacer(",", "", " ", "_")
 	return fmt.Sprintf("%s/of=%s/place=%s/lanes=%d/by=%s", function, kind, value.Replace(place), lanes, value.Replace(contender))
 }
 
-// write writes r as JSON, an object a line, and all samples in the Go benchmark
-// format.
+// write writes r as JSON, one object a line, and all samples in the Go benchmark format.
 func (r *result) write(path string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -220,7 +219,7 @@ func (r *result) write(path string) error {
 	return os.WriteFile(path+".bench", r.samples.Bytes(), 0o666)
 }
 
-// print writes what was measured as tables.
+// print writes the measurements as tables.
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "%s (family %d, model %d), %d cores, L1 %s, L2 %s, L3 %s\n", r.CPU, r.Family, r.Model, r.Cores,
 		size(r.Caches.L1D), size(r.Caches.L2), size(r.Caches.L3))
@@ -257,7 +256,7 @@ func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "%d of %d bars missed\n", missed, held)
 }
 
-// tableLanes are the lengths that the tables show; files have them all.
+// tableLanes has the lengths that the tables show. The files have all lengths.
 var tableLanes = map[int]bool{1: true, 8: true, 32: true, 128: true, cached: true, 64 << 10: true, 1 << 20: true, memory: true}
 
 func printGroup(w io.Writer, all []*series) {
@@ -294,7 +293,7 @@ func printGroup(w io.Writer, all []*series) {
 	t.Flush()
 }
 
-// size writes a number as whole Ki or Mi where it is one.
+// size returns a number as text, in Ki or Mi if it is a whole number of them.
 func size(n int) string {
 	switch {
 	case n == 0:
@@ -322,14 +321,24 @@ func readmeTable(path string) (string, error) {
 		return "", fmt.Errorf("%s: not the results of a whole run by this version of bench", path)
 	}
 	ours := library + " " + r.Kernels[len(r.Kernels)-1]
-	// ns returns the nanoseconds of one call, or NaN if they were not measured.
+	// ns returns the nanoseconds of one call, or NaN if they were not measured. The call of
+	// memory lanes may be shorter: it is the longest one measured.
 	ns := func(job, contender string, lanes int) float64 {
-		if s := r.find(job, apart, contender); s != nil {
-			if i := slices.Index(s.Lanes, lanes); i >= 0 {
-				return s.Ns[i]
-			}
+		s := r.find(job, apart, contender)
+		if s == nil {
+			return math.NaN()
+		}
+		if lanes == memory {
+			return s.Ns[len(s.Ns)-1]
+		}
+		if i := slices.Index(s.Lanes, lanes); i >= 0 {
+			return s.Ns[i]
 		}
 		return math.NaN()
+	}
+	longest := func(job string) float64 {
+		s := r.find(job, apart, ours)
+		return float64(s.Lanes[len(s.Lanes)-1])
 	}
 	var b strings.Builder
 	cell := func(format string, value float64) {
@@ -340,13 +349,14 @@ func readmeTable(path string) (string, error) {
 		}
 	}
 	fmt.Fprintf(&b, "How many times as fast as a Go loop and as a C loop `%s` is, by the lanes of a call, and how many billion\n", ours)
-	fmt.Fprintf(&b, "lanes it does in a second:\n\n")
-	fmt.Fprintln(&b, "| job | Go, 8 | Go, 64 | Go, 1 Ki | Go, 16 Mi | C, 1 Ki | C, 16 Mi | G lanes/s, 1 Ki | 16 Mi |")
+	fmt.Fprintf(&b, "lanes it does in a second. Calls in memory are the longest measured, of up to %s lanes:\n\n", size(memory))
+	fmt.Fprintln(&b, "| job | Go, 8 | Go, 64 | Go, 1 Ki | Go, memory | C, 1 Ki | C, memory | G lanes/s, 1 Ki | memory |")
 	fmt.Fprintln(&b, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	var list, others []job
 	for _, j := range jobs() {
 		switch {
-		case j.fields != nil:
+		case r.find(j.name, apart, ours) == nil: // not measured
+		case strings.HasPrefix(j.name, "Pack/"), strings.HasPrefix(j.name, "Unpack/"):
 			list = append(list, j)
 		case !j.warp && strings.HasSuffix(j.name, "/u32"):
 			others = append(others, j)
@@ -361,9 +371,8 @@ func readmeTable(path string) (string, error) {
 		for _, lanes := range []int{cached, memory} {
 			cell("%.1f", ns(j.name, cLoop, lanes)/ns(j.name, ours, lanes))
 		}
-		for _, lanes := range []int{cached, memory} {
-			cell("%.3g", float64(lanes)/ns(j.name, ours, lanes))
-		}
+		cell("%.3g", cached/ns(j.name, ours, cached))
+		cell("%.3g", longest(j.name)/ns(j.name, ours, memory))
 		fmt.Fprintln(&b)
 	}
 	compiler := ""
