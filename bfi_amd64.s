@@ -8218,6 +8218,9 @@ TEXT ·insertMasked8AVX2(SB), NOSPLIT, $0-56
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ         (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive3
 	VPAND        (CX)(DI*1), Y2, Y5
 	VPSLLVQ      Y1, Y5, Y5
 	VPANDN       (DX)(DI*1), Y0, Y6
@@ -8240,18 +8243,23 @@ vectors1:
 	VMOVDQU      32(AX)(DI*1), Y7
 	VPBLENDVB    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 32(AX)(DI*1)
-	ADDQ         $0x08, BX
-	ADDQ         $0x40, DI
-	SUBQ         $0x40, SI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, BX
+	ADDQ $0x40, DI
+	SUBQ $0x40, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, SI
 	SUBQ $0x20, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVL         (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive6
 	VPAND        (CX)(DI*1), Y2, Y5
 	VPSLLVQ      Y1, Y5, Y5
 	VPANDN       (DX)(DI*1), Y0, Y6
@@ -8263,12 +8271,14 @@ vector3:
 	VMOVDQU      (AX)(DI*1), Y7
 	VPBLENDVB    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, (AX)(DI*1)
-	ADDQ         $0x04, BX
-	ADDQ         $0x20, DI
-	SUBQ         $0x20, SI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, BX
+	ADDQ $0x20, DI
+	SUBQ $0x20, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8277,6 +8287,8 @@ vectorDone4:
 	MOVL         (BX), BX
 	TESTQ        $0x00000010, SI
 	JZ           no16
+	TESTL        $0x0000ffff, BX
+	JZ           inactive7
 	VPAND        (CX)(DI*1), X2, X5
 	VPSLLVQ      X1, X5, X5
 	VPANDN       (DX)(DI*1), X0, X6
@@ -8289,12 +8301,16 @@ vectorDone4:
 	VMOVDQU      (AX)(DI*1), X7
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVDQU      X7, (AX)(DI*1)
-	SHRQ         $0x10, BX
-	ADDQ         $0x10, DI
+
+inactive7:
+	SHRQ $0x10, BX
+	ADDQ $0x10, DI
 
 no16:
 	TESTQ        $0x00000008, SI
 	JZ           no8
+	TESTL        $0x000000ff, BX
+	JZ           inactive8
 	VMOVQ        (CX)(DI*1), X5
 	VPAND        X5, X2, X5
 	VPSLLVQ      X1, X5, X5
@@ -8309,12 +8325,16 @@ no16:
 	VMOVQ        (AX)(DI*1), X7
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVQ        X7, (AX)(DI*1)
-	SHRQ         $0x08, BX
-	ADDQ         $0x08, DI
+
+inactive8:
+	SHRQ $0x08, BX
+	ADDQ $0x08, DI
 
 no8:
 	TESTQ        $0x00000004, SI
 	JZ           no4
+	TESTL        $0x0000000f, BX
+	JZ           inactive9
 	VMOVD        (CX)(DI*1), X5
 	VPAND        X5, X2, X5
 	VPSLLVQ      X1, X5, X5
@@ -8329,12 +8349,16 @@ no8:
 	VMOVD        (AX)(DI*1), X7
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVD        X7, (AX)(DI*1)
-	SHRQ         $0x04, BX
-	ADDQ         $0x04, DI
+
+inactive9:
+	SHRQ $0x04, BX
+	ADDQ $0x04, DI
 
 no4:
 	TESTQ        $0x00000002, SI
 	JZ           no2
+	TESTL        $0x00000003, BX
+	JZ           inactive10
 	MOVWLZX      (CX)(DI*1), R8
 	VMOVD        R8, X5
 	VPAND        X5, X2, X5
@@ -8352,12 +8376,16 @@ no4:
 	VMOVD        R8, X7
 	VPBLENDVB    X6, X5, X7, X7
 	VPEXTRW      $0x00, X7, (AX)(DI*1)
-	SHRQ         $0x02, BX
-	ADDQ         $0x02, DI
+
+inactive10:
+	SHRQ $0x02, BX
+	ADDQ $0x02, DI
 
 no2:
 	TESTQ        $0x00000001, SI
 	JZ           no1
+	TESTL        $0x00000001, BX
+	JZ           inactive11
 	MOVBLZX      (CX)(DI*1), CX
 	VMOVD        CX, X5
 	VPAND        X5, X2, X2
@@ -8375,8 +8403,10 @@ no2:
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRB      $0x00, X2, (AX)(DI*1)
-	SHRQ         $0x01, BX
-	ADDQ         $0x01, DI
+
+inactive11:
+	SHRQ $0x01, BX
+	ADDQ $0x01, DI
 
 no1:
 return:
@@ -8401,6 +8431,9 @@ TEXT ·insertMasked16AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ         (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive3
 	VPAND        (CX)(DI*2), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX)(DI*2), Y0, Y5
@@ -8441,18 +8474,23 @@ vectors1:
 	VMOVDQU      96(AX)(DI*2), Y6
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(DI*2)
-	ADDQ         $0x08, BX
-	ADDQ         $0x40, DI
-	SUBQ         $0x40, SI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, BX
+	ADDQ $0x40, DI
+	SUBQ $0x40, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVWLZX      (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive6
 	VPAND        (CX)(DI*2), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX)(DI*2), Y0, Y5
@@ -8463,12 +8501,14 @@ vector3:
 	VMOVDQU      (AX)(DI*2), Y6
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(DI*2)
-	ADDQ         $0x02, BX
-	ADDQ         $0x10, DI
-	SUBQ         $0x10, SI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, BX
+	ADDQ $0x10, DI
+	SUBQ $0x10, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8477,6 +8517,8 @@ vectorDone4:
 	MOVWLZX      (BX), BX
 	TESTQ        $0x00000008, SI
 	JZ           no8
+	TESTL        $0x000000ff, BX
+	JZ           inactive7
 	VPAND        (CX)(DI*2), X2, X4
 	VPSLLVQ      X1, X4, X4
 	VPANDN       (DX)(DI*2), X0, X5
@@ -8488,12 +8530,16 @@ vectorDone4:
 	VMOVDQU      (AX)(DI*2), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(DI*2)
-	SHRQ         $0x08, BX
-	ADDQ         $0x08, DI
+
+inactive7:
+	SHRQ $0x08, BX
+	ADDQ $0x08, DI
 
 no8:
 	TESTQ        $0x00000004, SI
 	JZ           no4
+	TESTL        $0x0000000f, BX
+	JZ           inactive8
 	VMOVQ        (CX)(DI*2), X4
 	VPAND        X4, X2, X4
 	VPSLLVQ      X1, X4, X4
@@ -8507,12 +8553,16 @@ no8:
 	VMOVQ        (AX)(DI*2), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(DI*2)
-	SHRQ         $0x04, BX
-	ADDQ         $0x04, DI
+
+inactive8:
+	SHRQ $0x04, BX
+	ADDQ $0x04, DI
 
 no4:
 	TESTQ        $0x00000002, SI
 	JZ           no2
+	TESTL        $0x00000003, BX
+	JZ           inactive9
 	VMOVD        (CX)(DI*2), X4
 	VPAND        X4, X2, X4
 	VPSLLVQ      X1, X4, X4
@@ -8526,12 +8576,16 @@ no4:
 	VMOVD        (AX)(DI*2), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVD        X6, (AX)(DI*2)
-	SHRQ         $0x02, BX
-	ADDQ         $0x02, DI
+
+inactive9:
+	SHRQ $0x02, BX
+	ADDQ $0x02, DI
 
 no2:
 	TESTQ        $0x00000001, SI
 	JZ           no1
+	TESTL        $0x00000001, BX
+	JZ           inactive10
 	MOVWLZX      (CX)(DI*2), CX
 	VMOVD        CX, X4
 	VPAND        X4, X2, X2
@@ -8548,8 +8602,10 @@ no2:
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRW      $0x00, X2, (AX)(DI*2)
-	SHRQ         $0x01, BX
-	ADDQ         $0x01, DI
+
+inactive10:
+	SHRQ $0x01, BX
+	ADDQ $0x01, DI
 
 no1:
 return:
@@ -8574,6 +8630,9 @@ TEXT ·insertMasked32AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive3
 	VPAND        (CX)(DI*4), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX)(DI*4), Y0, Y5
@@ -8610,18 +8669,23 @@ vectors1:
 	VMOVDQU      96(AX)(DI*4), Y6
 	VBLENDVPS    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(DI*4)
-	ADDQ         $0x04, BX
-	ADDQ         $0x20, DI
-	SUBQ         $0x20, SI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, BX
+	ADDQ $0x20, DI
+	SUBQ $0x20, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive6
 	VPAND        (CX)(DI*4), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX)(DI*4), Y0, Y5
@@ -8631,12 +8695,14 @@ vector3:
 	VMOVDQU      (AX)(DI*4), Y6
 	VBLENDVPS    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(DI*4)
-	ADDQ         $0x01, BX
-	ADDQ         $0x08, DI
-	SUBQ         $0x08, SI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, BX
+	ADDQ $0x08, DI
+	SUBQ $0x08, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8645,6 +8711,8 @@ vectorDone4:
 	MOVBLZX      (BX), BX
 	TESTQ        $0x00000004, SI
 	JZ           no4
+	TESTL        $0x0000000f, BX
+	JZ           inactive7
 	VPAND        (CX)(DI*4), X2, X4
 	VPSLLVQ      X1, X4, X4
 	VPANDN       (DX)(DI*4), X0, X5
@@ -8655,12 +8723,16 @@ vectorDone4:
 	VMOVDQU      (AX)(DI*4), X6
 	VBLENDVPS    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(DI*4)
-	SHRQ         $0x04, BX
-	ADDQ         $0x04, DI
+
+inactive7:
+	SHRQ $0x04, BX
+	ADDQ $0x04, DI
 
 no4:
 	TESTQ        $0x00000002, SI
 	JZ           no2
+	TESTL        $0x00000003, BX
+	JZ           inactive8
 	VMOVQ        (CX)(DI*4), X4
 	VPAND        X4, X2, X4
 	VPSLLVQ      X1, X4, X4
@@ -8673,12 +8745,16 @@ no4:
 	VMOVQ        (AX)(DI*4), X6
 	VBLENDVPS    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(DI*4)
-	SHRQ         $0x02, BX
-	ADDQ         $0x02, DI
+
+inactive8:
+	SHRQ $0x02, BX
+	ADDQ $0x02, DI
 
 no2:
 	TESTQ        $0x00000001, SI
 	JZ           no1
+	TESTL        $0x00000001, BX
+	JZ           inactive9
 	VMOVD        (CX)(DI*4), X4
 	VPAND        X4, X2, X2
 	VPSLLVQ      X1, X2, X1
@@ -8691,8 +8767,10 @@ no2:
 	VMOVD        (AX)(DI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(DI*4)
-	SHRQ         $0x01, BX
-	ADDQ         $0x01, DI
+
+inactive9:
+	SHRQ $0x01, BX
+	ADDQ $0x01, DI
 
 no1:
 return:
@@ -8718,6 +8796,9 @@ TEXT ·insertMasked64AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive3
 	VPAND        (CX)(DI*8), Y2, Y5
 	VPSLLVQ      Y1, Y5, Y5
 	VPANDN       (DX)(DI*8), Y0, Y6
@@ -8754,18 +8835,23 @@ vectors1:
 	VMOVDQU      96(AX)(DI*8), Y7
 	VBLENDVPD    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 96(AX)(DI*8)
-	ADDQ         $0x02, BX
-	ADDQ         $0x10, DI
-	SUBQ         $0x10, SI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, BX
+	ADDQ $0x10, DI
+	SUBQ $0x10, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive6
 	VPAND        (CX)(DI*8), Y2, Y5
 	VPSLLVQ      Y1, Y5, Y5
 	VPANDN       (DX)(DI*8), Y0, Y6
@@ -8784,12 +8870,14 @@ vector3:
 	VMOVDQU      32(AX)(DI*8), Y7
 	VBLENDVPD    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 32(AX)(DI*8)
-	ADDQ         $0x01, BX
-	ADDQ         $0x08, DI
-	SUBQ         $0x08, SI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, BX
+	ADDQ $0x08, DI
+	SUBQ $0x08, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8798,6 +8886,8 @@ vectorDone4:
 	MOVBLZX      (BX), BX
 	TESTQ        $0x00000004, SI
 	JZ           no4
+	TESTL        $0x0000000f, BX
+	JZ           inactive7
 	VPAND        (CX)(DI*8), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX)(DI*8), Y0, Y5
@@ -8808,12 +8898,16 @@ vectorDone4:
 	VMOVDQU      (AX)(DI*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(DI*8)
-	SHRQ         $0x04, BX
-	ADDQ         $0x04, DI
+
+inactive7:
+	SHRQ $0x04, BX
+	ADDQ $0x04, DI
 
 no4:
 	TESTQ        $0x00000002, SI
 	JZ           no2
+	TESTL        $0x00000003, BX
+	JZ           inactive8
 	VPAND        (CX)(DI*8), X2, X4
 	VPSLLVQ      X1, X4, X4
 	VPANDN       (DX)(DI*8), X0, X5
@@ -8824,12 +8918,16 @@ no4:
 	VMOVDQU      (AX)(DI*8), X6
 	VBLENDVPD    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(DI*8)
-	SHRQ         $0x02, BX
-	ADDQ         $0x02, DI
+
+inactive8:
+	SHRQ $0x02, BX
+	ADDQ $0x02, DI
 
 no2:
 	TESTQ        $0x00000001, SI
 	JZ           no1
+	TESTL        $0x00000001, BX
+	JZ           inactive9
 	VMOVQ        (CX)(DI*8), X4
 	VPAND        X4, X2, X2
 	VPSLLVQ      X1, X2, X1
@@ -8842,8 +8940,10 @@ no2:
 	VMOVQ        (AX)(DI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(DI*8)
-	SHRQ         $0x01, BX
-	ADDQ         $0x01, DI
+
+inactive9:
+	SHRQ $0x01, BX
+	ADDQ $0x01, DI
 
 no1:
 return:
@@ -8866,15 +8966,20 @@ TEXT ·insertMasked8AVX512(SB), NOSPLIT, $0-56
 
 	// One vector a turn.
 vector1:
+	MOVQ       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive3
 	VMOVDQU64  (CX)(DI*1), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*1), Z0, Z2
 	KMOVQ      (BX), K1
 	VMOVDQU8   Z2, K1, (AX)(DI*1)
-	ADDQ       $0x08, BX
-	ADDQ       $0x40, DI
-	SUBQ       $0x40, SI
-	JAE        vector1
+
+inactive3:
+	ADDQ $0x08, BX
+	ADDQ $0x40, DI
+	SUBQ $0x40, SI
+	JAE  vector1
 
 vectorDone2:
 	ADDQ  $0x40, SI
@@ -8884,6 +8989,7 @@ vectorDone2:
 	// The lanes after the last vector.
 	MOVQ       (BX), BX
 	BZHIQ      SI, BX, BX
+	JZ         return
 	KMOVQ      BX, K1
 	VMOVDQU8.Z (CX)(DI*1), K1, Z2
 	VPSLLVQ    Z1, Z2, Z1
@@ -8911,6 +9017,9 @@ TEXT ·insertMasked16AVX512(SB), NOSPLIT, $0-56
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive3
 	VMOVDQU64  (CX)(DI*2), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
@@ -8921,29 +9030,36 @@ vectors1:
 	VPTERNLOGQ $0xe2, 64(DX)(DI*2), Z0, Z2
 	KMOVD      4(BX), K1
 	VMOVDQU16  Z2, K1, 64(AX)(DI*2)
-	ADDQ       $0x08, BX
-	ADDQ       $0x40, DI
-	SUBQ       $0x40, SI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, BX
+	ADDQ $0x40, DI
+	SUBQ $0x40, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, SI
 	SUBQ $0x20, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVL       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive6
 	VMOVDQU64  (CX)(DI*2), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
 	KMOVD      (BX), K1
 	VMOVDQU16  Z2, K1, (AX)(DI*2)
-	ADDQ       $0x04, BX
-	ADDQ       $0x20, DI
-	SUBQ       $0x20, SI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, BX
+	ADDQ $0x20, DI
+	SUBQ $0x20, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8951,6 +9067,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVL        (BX), BX
 	BZHIQ       SI, BX, BX
+	JZ          return
 	KMOVQ       BX, K1
 	VMOVDQU16.Z (CX)(DI*2), K1, Z2
 	VPSLLVQ     Z1, Z2, Z1
@@ -8978,6 +9095,9 @@ TEXT ·insertMasked32AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive3
 	VMOVDQU64  (CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, (DX)(DI*4), Z0, Z2
@@ -8998,29 +9118,36 @@ vectors1:
 	VPTERNLOGD $0xe2, 192(DX)(DI*4), Z0, Z2
 	KMOVW      6(BX), K1
 	VMOVDQU32  Z2, K1, 192(AX)(DI*4)
-	ADDQ       $0x08, BX
-	ADDQ       $0x40, DI
-	SUBQ       $0x40, SI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, BX
+	ADDQ $0x40, DI
+	SUBQ $0x40, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive6
 	VMOVDQU64  (CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, (DX)(DI*4), Z0, Z2
 	KMOVW      (BX), K1
 	VMOVDQU32  Z2, K1, (AX)(DI*4)
-	ADDQ       $0x02, BX
-	ADDQ       $0x10, DI
-	SUBQ       $0x10, SI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, BX
+	ADDQ $0x10, DI
+	SUBQ $0x10, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
 	JZ    return
@@ -9028,6 +9155,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (BX), BX
 	BZHIQ       SI, BX, BX
+	JZ          return
 	KMOVQ       BX, K1
 	VMOVDQU32.Z (CX)(DI*4), K1, Z2
 	VPSLLVQ     Z1, Z2, Z1
@@ -9055,6 +9183,9 @@ TEXT ·insertMasked64AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive3
 	VMOVDQU64  (CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*8), Z0, Z2
@@ -9075,29 +9206,36 @@ vectors1:
 	VPTERNLOGQ $0xe2, 192(DX)(DI*8), Z0, Z2
 	KMOVB      3(BX), K1
 	VMOVDQU64  Z2, K1, 192(AX)(DI*8)
-	ADDQ       $0x04, BX
-	ADDQ       $0x20, DI
-	SUBQ       $0x20, SI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x04, BX
+	ADDQ $0x20, DI
+	SUBQ $0x20, SI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX    (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive6
 	VMOVDQU64  (CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*8), Z0, Z2
 	KMOVB      (BX), K1
 	VMOVDQU64  Z2, K1, (AX)(DI*8)
-	ADDQ       $0x01, BX
-	ADDQ       $0x08, DI
-	SUBQ       $0x08, SI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, BX
+	ADDQ $0x08, DI
+	SUBQ $0x08, SI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, SI
 	TESTQ SI, SI
 	JZ    return
@@ -9105,6 +9243,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (BX), BX
 	BZHIQ       SI, BX, BX
+	JZ          return
 	KMOVQ       BX, K1
 	VMOVDQU64.Z (CX)(DI*8), K1, Z2
 	VPSLLVQ     Z1, Z2, Z1
@@ -9137,6 +9276,9 @@ TEXT ·insertEachMasked8AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive3
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXBD    (DX)(R9*1), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -9209,18 +9351,23 @@ vectors1:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVQ        X3, 24(AX)(R9*1)
-	ADDQ         $0x04, DI
-	ADDQ         $0x20, R9
-	SUBQ         $0x20, R8
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, DI
+	ADDQ $0x20, R9
+	SUBQ $0x20, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive6
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXBD    (DX)(R9*1), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -9239,12 +9386,14 @@ vector3:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVQ        X3, (AX)(R9*1)
-	ADDQ         $0x01, DI
-	ADDQ         $0x08, R9
-	SUBQ         $0x08, R8
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DI
+	ADDQ $0x08, R9
+	SUBQ $0x08, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
 	JZ    return
@@ -9253,6 +9402,8 @@ vectorDone4:
 	MOVBLZX      (DI), DI
 	TESTQ        $0x00000004, R8
 	JZ           no4
+	TESTL        $0x0000000f, DI
+	JZ           inactive7
 	VPAND        (BX)(R9*4), X0, X3
 	VPMOVZXBD    (DX)(R9*1), X4
 	VPSRLVD      X3, X4, X5
@@ -9270,12 +9421,16 @@ vectorDone4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To8<>+0(SB), X5, X3
 	VMOVD        X3, (AX)(R9*1)
-	SHRQ         $0x04, DI
-	ADDQ         $0x04, R9
+
+inactive7:
+	SHRQ $0x04, DI
+	ADDQ $0x04, R9
 
 no4:
 	TESTQ        $0x00000002, R8
 	JZ           no2
+	TESTL        $0x00000003, DI
+	JZ           inactive8
 	VMOVQ        (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	MOVWLZX      (DX)(R9*1), R10
@@ -9301,12 +9456,16 @@ no4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To8<>+0(SB), X5, X3
 	VPEXTRW      $0x00, X3, (AX)(R9*1)
-	SHRQ         $0x02, DI
-	ADDQ         $0x02, R9
+
+inactive8:
+	SHRQ $0x02, DI
+	ADDQ $0x02, R9
 
 no2:
 	TESTQ        $0x00000001, R8
 	JZ           no1
+	TESTL        $0x00000001, DI
+	JZ           inactive9
 	VMOVD        (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	MOVBLZX      (DX)(R9*1), DX
@@ -9332,8 +9491,10 @@ no2:
 	VBLENDVPS    X1, X0, X2, X2
 	VPSHUFB      narrow32To8<>+0(SB), X2, X0
 	VPEXTRB      $0x00, X0, (AX)(R9*1)
-	SHRQ         $0x01, DI
-	ADDQ         $0x01, R9
+
+inactive9:
+	SHRQ $0x01, DI
+	ADDQ $0x01, R9
 
 no1:
 return:
@@ -9361,6 +9522,9 @@ TEXT ·insertEachMasked16AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive3
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXWD    (DX)(R9*2), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -9433,18 +9597,23 @@ vectors1:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVDQU      X3, 48(AX)(R9*2)
-	ADDQ         $0x04, DI
-	ADDQ         $0x20, R9
-	SUBQ         $0x20, R8
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, DI
+	ADDQ $0x20, R9
+	SUBQ $0x20, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive6
 	VPAND        (BX)(R9*4), Y0, Y3
 	VPMOVZXWD    (DX)(R9*2), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -9463,12 +9632,14 @@ vector3:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVDQU      X3, (AX)(R9*2)
-	ADDQ         $0x01, DI
-	ADDQ         $0x08, R9
-	SUBQ         $0x08, R8
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DI
+	ADDQ $0x08, R9
+	SUBQ $0x08, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
 	JZ    return
@@ -9477,6 +9648,8 @@ vectorDone4:
 	MOVBLZX      (DI), DI
 	TESTQ        $0x00000004, R8
 	JZ           no4
+	TESTL        $0x0000000f, DI
+	JZ           inactive7
 	VPAND        (BX)(R9*4), X0, X3
 	VPMOVZXWD    (DX)(R9*2), X4
 	VPSRLVD      X3, X4, X5
@@ -9494,12 +9667,16 @@ vectorDone4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To16<>+0(SB), X5, X3
 	VMOVQ        X3, (AX)(R9*2)
-	SHRQ         $0x04, DI
-	ADDQ         $0x04, R9
+
+inactive7:
+	SHRQ $0x04, DI
+	ADDQ $0x04, R9
 
 no4:
 	TESTQ        $0x00000002, R8
 	JZ           no2
+	TESTL        $0x00000003, DI
+	JZ           inactive8
 	VMOVQ        (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	VMOVD        (DX)(R9*2), X4
@@ -9522,12 +9699,16 @@ no4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To16<>+0(SB), X5, X3
 	VMOVD        X3, (AX)(R9*2)
-	SHRQ         $0x02, DI
-	ADDQ         $0x02, R9
+
+inactive8:
+	SHRQ $0x02, DI
+	ADDQ $0x02, R9
 
 no2:
 	TESTQ        $0x00000001, R8
 	JZ           no1
+	TESTL        $0x00000001, DI
+	JZ           inactive9
 	VMOVD        (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	MOVWLZX      (DX)(R9*2), DX
@@ -9553,8 +9734,10 @@ no2:
 	VBLENDVPS    X1, X0, X2, X2
 	VPSHUFB      narrow32To16<>+0(SB), X2, X0
 	VPEXTRW      $0x00, X0, (AX)(R9*2)
-	SHRQ         $0x01, DI
-	ADDQ         $0x01, R9
+
+inactive9:
+	SHRQ $0x01, DI
+	ADDQ $0x01, R9
 
 no1:
 return:
@@ -9582,6 +9765,9 @@ TEXT ·insertEachMasked32AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive3
 	VPAND        (BX)(R9*4), Y0, Y3
 	VMOVDQU      (DX)(R9*4), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -9638,18 +9824,23 @@ vectors1:
 	VMOVDQU      96(AX)(R9*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, 96(AX)(R9*4)
-	ADDQ         $0x04, DI
-	ADDQ         $0x20, R9
-	SUBQ         $0x20, R8
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, DI
+	ADDQ $0x20, R9
+	SUBQ $0x20, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive6
 	VPAND        (BX)(R9*4), Y0, Y3
 	VMOVDQU      (DX)(R9*4), Y4
 	VPSRLVD      Y3, Y4, Y5
@@ -9664,12 +9855,14 @@ vector3:
 	VMOVDQU      (AX)(R9*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(R9*4)
-	ADDQ         $0x01, DI
-	ADDQ         $0x08, R9
-	SUBQ         $0x08, R8
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DI
+	ADDQ $0x08, R9
+	SUBQ $0x08, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
 	JZ    return
@@ -9678,6 +9871,8 @@ vectorDone4:
 	MOVBLZX      (DI), DI
 	TESTQ        $0x00000004, R8
 	JZ           no4
+	TESTL        $0x0000000f, DI
+	JZ           inactive7
 	VPAND        (BX)(R9*4), X0, X3
 	VMOVDQU      (DX)(R9*4), X4
 	VPSRLVD      X3, X4, X5
@@ -9693,12 +9888,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R9*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(R9*4)
-	SHRQ         $0x04, DI
-	ADDQ         $0x04, R9
+
+inactive7:
+	SHRQ $0x04, DI
+	ADDQ $0x04, R9
 
 no4:
 	TESTQ        $0x00000002, R8
 	JZ           no2
+	TESTL        $0x00000003, DI
+	JZ           inactive8
 	VMOVQ        (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	VMOVQ        (DX)(R9*4), X4
@@ -9717,12 +9916,16 @@ no4:
 	VMOVQ        (AX)(R9*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVQ        X5, (AX)(R9*4)
-	SHRQ         $0x02, DI
-	ADDQ         $0x02, R9
+
+inactive8:
+	SHRQ $0x02, DI
+	ADDQ $0x02, R9
 
 no2:
 	TESTQ        $0x00000001, R8
 	JZ           no1
+	TESTL        $0x00000001, DI
+	JZ           inactive9
 	VMOVD        (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	VMOVD        (DX)(R9*4), X4
@@ -9741,8 +9944,10 @@ no2:
 	VMOVD        (AX)(R9*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(R9*4)
-	SHRQ         $0x01, DI
-	ADDQ         $0x01, R9
+
+inactive9:
+	SHRQ $0x01, DI
+	ADDQ $0x01, R9
 
 no1:
 return:
@@ -9771,6 +9976,9 @@ TEXT ·insertEachMasked64AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive3
 	VPMOVZXDQ    (BX)(R9*4), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (DX)(R9*8), Y5
@@ -9835,18 +10043,23 @@ vectors1:
 	VMOVDQU      96(AX)(R9*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(R9*8)
-	ADDQ         $0x02, DI
-	ADDQ         $0x10, R9
-	SUBQ         $0x10, R8
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, DI
+	ADDQ $0x10, R9
+	SUBQ $0x10, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, R8
 	SUBQ $0x08, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DI), R10
+	TESTQ        R10, R10
+	JZ           inactive6
 	VPMOVZXDQ    (BX)(R9*4), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (DX)(R9*8), Y5
@@ -9879,12 +10092,14 @@ vector3:
 	VMOVDQU      32(AX)(R9*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 32(AX)(R9*8)
-	ADDQ         $0x01, DI
-	ADDQ         $0x08, R9
-	SUBQ         $0x08, R8
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DI
+	ADDQ $0x08, R9
+	SUBQ $0x08, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
 	JZ    return
@@ -9893,6 +10108,8 @@ vectorDone4:
 	MOVBLZX      (DI), DI
 	TESTQ        $0x00000004, R8
 	JZ           no4
+	TESTL        $0x0000000f, DI
+	JZ           inactive7
 	VPMOVZXDQ    (BX)(R9*4), Y3
 	VPAND        Y3, Y0, Y3
 	VMOVDQU      (DX)(R9*8), Y4
@@ -9910,12 +10127,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R9*8), Y5
 	VBLENDVPD    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(R9*8)
-	SHRQ         $0x04, DI
-	ADDQ         $0x04, R9
+
+inactive7:
+	SHRQ $0x04, DI
+	ADDQ $0x04, R9
 
 no4:
 	TESTQ        $0x00000002, R8
 	JZ           no2
+	TESTL        $0x00000003, DI
+	JZ           inactive8
 	VPMOVZXDQ    (BX)(R9*4), X3
 	VPAND        X3, X0, X3
 	VMOVDQU      (DX)(R9*8), X4
@@ -9933,12 +10154,16 @@ no4:
 	VMOVDQU      (AX)(R9*8), X5
 	VBLENDVPD    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(R9*8)
-	SHRQ         $0x02, DI
-	ADDQ         $0x02, R9
+
+inactive8:
+	SHRQ $0x02, DI
+	ADDQ $0x02, R9
 
 no2:
 	TESTQ        $0x00000001, R8
 	JZ           no1
+	TESTL        $0x00000001, DI
+	JZ           inactive9
 	VMOVD        (BX)(R9*4), X3
 	VPMOVZXDQ    X3, X3
 	VPAND        X3, X0, X3
@@ -9959,8 +10184,10 @@ no2:
 	VMOVQ        (AX)(R9*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(R9*8)
-	SHRQ         $0x01, DI
-	ADDQ         $0x01, R9
+
+inactive9:
+	SHRQ $0x01, DI
+	ADDQ $0x01, R9
 
 no1:
 return:
@@ -9987,6 +10214,9 @@ TEXT ·insertEachMasked8AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive3
 	VPMOVZXBD  (DX)(R9*1), Z1
 	VMOVDQU8.Z (BX)(R9*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -10035,18 +10265,23 @@ vectors1:
 	KMOVW      6(DI), K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 48(AX)(R9*1)
-	ADDQ       $0x08, DI
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DI
+	ADDQ $0x40, R9
+	SUBQ $0x40, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, R8
 	SUBQ $0x10, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive6
 	VPMOVZXBD  (DX)(R9*1), Z1
 	VMOVDQU8.Z (BX)(R9*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -10059,12 +10294,14 @@ vector3:
 	KMOVW      (DI), K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R9*1)
-	ADDQ       $0x02, DI
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DI
+	ADDQ $0x10, R9
+	SUBQ $0x10, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
 	JZ    return
@@ -10072,6 +10309,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX    (DI), DI
 	BZHIQ      R8, DI, DI
+	JZ         return
 	KMOVQ      DI, K1
 	MOVQ       R8, DI
 	SHLQ       $0x02, DI
@@ -10117,6 +10355,9 @@ TEXT ·insertEachMasked16AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive3
 	VPMOVZXWD  (DX)(R9*2), Z1
 	VMOVDQU8.Z (BX)(R9*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -10165,18 +10406,23 @@ vectors1:
 	KMOVW      6(DI), K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 96(AX)(R9*2)
-	ADDQ       $0x08, DI
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DI
+	ADDQ $0x40, R9
+	SUBQ $0x40, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, R8
 	SUBQ $0x10, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive6
 	VPMOVZXWD  (DX)(R9*2), Z1
 	VMOVDQU8.Z (BX)(R9*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -10189,12 +10435,14 @@ vector3:
 	KMOVW      (DI), K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R9*2)
-	ADDQ       $0x02, DI
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DI
+	ADDQ $0x10, R9
+	SUBQ $0x10, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
 	JZ    return
@@ -10202,6 +10450,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (DI), DI
 	BZHIQ       R8, DI, DI
+	JZ          return
 	KMOVQ       DI, K1
 	MOVQ        R8, DI
 	SHLQ        $0x02, DI
@@ -10247,6 +10496,9 @@ TEXT ·insertEachMasked32AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive3
 	VMOVDQU64  (DX)(R9*4), Z1
 	VMOVDQU8.Z (BX)(R9*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -10287,18 +10539,23 @@ vectors1:
 	VPXORD     Z1, Z2, Z1
 	KMOVW      6(DI), K2
 	VMOVDQU32  Z1, K2, 192(AX)(R9*4)
-	ADDQ       $0x08, DI
-	ADDQ       $0x40, R9
-	SUBQ       $0x40, R8
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DI
+	ADDQ $0x40, R9
+	SUBQ $0x40, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, R8
 	SUBQ $0x10, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive6
 	VMOVDQU64  (DX)(R9*4), Z1
 	VMOVDQU8.Z (BX)(R9*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z3
@@ -10309,12 +10566,14 @@ vector3:
 	VPXORD     Z1, Z2, Z1
 	KMOVW      (DI), K2
 	VMOVDQU32  Z1, K2, (AX)(R9*4)
-	ADDQ       $0x02, DI
-	ADDQ       $0x10, R9
-	SUBQ       $0x10, R8
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DI
+	ADDQ $0x10, R9
+	SUBQ $0x10, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, R8
 	TESTQ R8, R8
 	JZ    return
@@ -10322,6 +10581,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (DI), DI
 	BZHIQ       R8, DI, DI
+	JZ          return
 	KMOVQ       DI, K1
 	MOVQ        R8, DI
 	SHLQ        $0x02, DI
@@ -10363,6 +10623,9 @@ TEXT ·insertEachMasked64AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL       (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive3
 	VPMOVZXDQ  (BX)(R9*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R9*8), Z3
@@ -10411,18 +10674,23 @@ vectors1:
 	VPXORQ     Z3, Z2, Z2
 	KMOVB      3(DI), K1
 	VMOVDQU64  Z2, K1, 192(AX)(R9*8)
-	ADDQ       $0x04, DI
-	ADDQ       $0x20, R9
-	SUBQ       $0x20, R8
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x04, DI
+	ADDQ $0x20, R9
+	SUBQ $0x20, R8
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX    (DI), R10
+	TESTQ      R10, R10
+	JZ         inactive6
 	VPMOVZXDQ  (BX)(R9*4), Z2
 	VPANDQ     Z2, Z0, Z2
 	VMOVDQU64  (DX)(R9*8), Z3
@@ -10435,12 +10703,14 @@ vector3:
 	VPXORQ     Z3, Z2, Z2
 	KMOVB      (DI), K1
 	VMOVDQU64  Z2, K1, (AX)(R9*8)
-	ADDQ       $0x01, DI
-	ADDQ       $0x08, R9
-	SUBQ       $0x08, R8
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DI
+	ADDQ $0x08, R9
+	SUBQ $0x08, R8
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, R8
 	TESTQ R8, R8
 	JZ    return
@@ -10448,6 +10718,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (DI), DI
 	BZHIQ       R8, DI, DI
+	JZ          return
 	KMOVQ       DI, K1
 	VMOVDQU32.Z (BX)(R9*4), K1, Y2
 	VPMOVZXDQ   Y2, Z2
@@ -10485,6 +10756,9 @@ TEXT ·fillMasked8AVX2(SB), NOSPLIT, $0-48
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VPANDN       (CX)(SI*1), Y0, Y4
 	VPOR         Y1, Y4, Y4
 	VPBROADCASTD (DX), Y5
@@ -10503,18 +10777,23 @@ vectors1:
 	VMOVDQU      32(AX)(SI*1), Y6
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 32(AX)(SI*1)
-	ADDQ         $0x08, DX
-	ADDQ         $0x40, SI
-	SUBQ         $0x40, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVL         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VPANDN       (CX)(SI*1), Y0, Y4
 	VPOR         Y1, Y4, Y4
 	VPBROADCASTD (DX), Y5
@@ -10524,12 +10803,14 @@ vector3:
 	VMOVDQU      (AX)(SI*1), Y6
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*1)
-	ADDQ         $0x04, DX
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -10538,6 +10819,8 @@ vectorDone4:
 	MOVL         (DX), DX
 	TESTQ        $0x00000010, BX
 	JZ           no16
+	TESTL        $0x0000ffff, DX
+	JZ           inactive7
 	VPANDN       (CX)(SI*1), X0, X4
 	VPOR         X1, X4, X4
 	VMOVQ        DX, X5
@@ -10548,12 +10831,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*1), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(SI*1)
-	SHRQ         $0x10, DX
-	ADDQ         $0x10, SI
+
+inactive7:
+	SHRQ $0x10, DX
+	ADDQ $0x10, SI
 
 no16:
 	TESTQ        $0x00000008, BX
 	JZ           no8
+	TESTL        $0x000000ff, DX
+	JZ           inactive8
 	VMOVQ        (CX)(SI*1), X4
 	VPANDN       X4, X0, X4
 	VPOR         X1, X4, X4
@@ -10565,12 +10852,16 @@ no16:
 	VMOVQ        (AX)(SI*1), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(SI*1)
-	SHRQ         $0x08, DX
-	ADDQ         $0x08, SI
+
+inactive8:
+	SHRQ $0x08, DX
+	ADDQ $0x08, SI
 
 no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive9
 	VMOVD        (CX)(SI*1), X4
 	VPANDN       X4, X0, X4
 	VPOR         X1, X4, X4
@@ -10582,12 +10873,16 @@ no8:
 	VMOVD        (AX)(SI*1), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVD        X6, (AX)(SI*1)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive9:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive10
 	MOVWLZX      (CX)(SI*1), DI
 	VMOVD        DI, X4
 	VPANDN       X4, X0, X4
@@ -10601,12 +10896,16 @@ no4:
 	VMOVD        DI, X6
 	VPBLENDVB    X5, X4, X6, X6
 	VPEXTRW      $0x00, X6, (AX)(SI*1)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive10:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive11
 	MOVBLZX      (CX)(SI*1), CX
 	VMOVD        CX, X4
 	VPANDN       X4, X0, X0
@@ -10620,8 +10919,10 @@ no2:
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRB      $0x00, X2, (AX)(SI*1)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive11:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -10644,6 +10945,9 @@ TEXT ·fillMasked16AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VPANDN       (CX)(SI*2), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	VPBROADCASTW (DX), Y4
@@ -10676,18 +10980,23 @@ vectors1:
 	VMOVDQU      96(AX)(SI*2), Y5
 	VPBLENDVB    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, 96(AX)(SI*2)
-	ADDQ         $0x08, DX
-	ADDQ         $0x40, SI
-	SUBQ         $0x40, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVWLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VPANDN       (CX)(SI*2), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	VPBROADCASTW (DX), Y4
@@ -10696,12 +11005,14 @@ vector3:
 	VMOVDQU      (AX)(SI*2), Y5
 	VPBLENDVB    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(SI*2)
-	ADDQ         $0x02, DX
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DX
+	ADDQ $0x10, SI
+	SUBQ $0x10, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, BX
 	TESTQ BX, BX
 	JZ    return
@@ -10710,6 +11021,8 @@ vectorDone4:
 	MOVWLZX      (DX), DX
 	TESTQ        $0x00000008, BX
 	JZ           no8
+	TESTL        $0x000000ff, DX
+	JZ           inactive7
 	VPANDN       (CX)(SI*2), X0, X3
 	VPOR         X1, X3, X3
 	VMOVQ        DX, X4
@@ -10719,12 +11032,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*2), X5
 	VPBLENDVB    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(SI*2)
-	SHRQ         $0x08, DX
-	ADDQ         $0x08, SI
+
+inactive7:
+	SHRQ $0x08, DX
+	ADDQ $0x08, SI
 
 no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive8
 	VMOVQ        (CX)(SI*2), X3
 	VPANDN       X3, X0, X3
 	VPOR         X1, X3, X3
@@ -10735,12 +11052,16 @@ no8:
 	VMOVQ        (AX)(SI*2), X5
 	VPBLENDVB    X4, X3, X5, X5
 	VMOVQ        X5, (AX)(SI*2)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive8:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive9
 	VMOVD        (CX)(SI*2), X3
 	VPANDN       X3, X0, X3
 	VPOR         X1, X3, X3
@@ -10751,12 +11072,16 @@ no4:
 	VMOVD        (AX)(SI*2), X5
 	VPBLENDVB    X4, X3, X5, X5
 	VMOVD        X5, (AX)(SI*2)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive9:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive10
 	MOVWLZX      (CX)(SI*2), CX
 	VMOVD        CX, X3
 	VPANDN       X3, X0, X0
@@ -10769,8 +11094,10 @@ no2:
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRW      $0x00, X2, (AX)(SI*2)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive10:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -10793,6 +11120,9 @@ TEXT ·fillMasked32AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VPANDN       (CX)(SI*4), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	VPBROADCASTB (DX), Y4
@@ -10821,18 +11151,23 @@ vectors1:
 	VMOVDQU      96(AX)(SI*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, 96(AX)(SI*4)
-	ADDQ         $0x04, DX
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VPANDN       (CX)(SI*4), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	VPBROADCASTB (DX), Y4
@@ -10840,12 +11175,14 @@ vector3:
 	VMOVDQU      (AX)(SI*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(SI*4)
-	ADDQ         $0x01, DX
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DX
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, BX
 	TESTQ BX, BX
 	JZ    return
@@ -10854,6 +11191,8 @@ vectorDone4:
 	MOVBLZX      (DX), DX
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive7
 	VPANDN       (CX)(SI*4), X0, X3
 	VPOR         X1, X3, X3
 	VMOVQ        DX, X4
@@ -10862,12 +11201,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(SI*4)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive7:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive8
 	VMOVQ        (CX)(SI*4), X3
 	VPANDN       X3, X0, X3
 	VPOR         X1, X3, X3
@@ -10877,12 +11220,16 @@ no4:
 	VMOVQ        (AX)(SI*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVQ        X5, (AX)(SI*4)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive8:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive9
 	VMOVD        (CX)(SI*4), X3
 	VPANDN       X3, X0, X0
 	VPOR         X1, X0, X0
@@ -10892,8 +11239,10 @@ no2:
 	VMOVD        (AX)(SI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(SI*4)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive9:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -10917,6 +11266,9 @@ TEXT ·fillMasked64AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VPANDN       (CX)(SI*8), Y0, Y4
 	VPOR         Y1, Y4, Y4
 	VPBROADCASTB (DX), Y5
@@ -10945,18 +11297,23 @@ vectors1:
 	VMOVDQU      96(AX)(SI*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(SI*8)
-	ADDQ         $0x02, DX
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, DX
+	ADDQ $0x10, SI
+	SUBQ $0x10, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, BX
 	SUBQ $0x08, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VPANDN       (CX)(SI*8), Y0, Y4
 	VPOR         Y1, Y4, Y4
 	VPBROADCASTB (DX), Y5
@@ -10971,12 +11328,14 @@ vector3:
 	VMOVDQU      32(AX)(SI*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 32(AX)(SI*8)
-	ADDQ         $0x01, DX
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DX
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, BX
 	TESTQ BX, BX
 	JZ    return
@@ -10985,6 +11344,8 @@ vectorDone4:
 	MOVBLZX      (DX), DX
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive7
 	VPANDN       (CX)(SI*8), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	VMOVQ        DX, X4
@@ -10993,12 +11354,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*8), Y5
 	VBLENDVPD    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(SI*8)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive7:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive8
 	VPANDN       (CX)(SI*8), X0, X3
 	VPOR         X1, X3, X3
 	VMOVQ        DX, X4
@@ -11007,12 +11372,16 @@ no4:
 	VMOVDQU      (AX)(SI*8), X5
 	VBLENDVPD    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(SI*8)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive8:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive9
 	VMOVQ        (CX)(SI*8), X3
 	VPANDN       X3, X0, X0
 	VPOR         X1, X0, X0
@@ -11022,8 +11391,10 @@ no2:
 	VMOVQ        (AX)(SI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(SI*8)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive9:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -11045,14 +11416,19 @@ TEXT ·fillMasked8AVX512(SB), NOSPLIT, $0-48
 
 	// One vector a turn.
 vector1:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*1), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVQ      (DX), K1
 	VMOVDQU8   Z2, K1, (AX)(SI*1)
-	ADDQ       $0x08, DX
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        vector1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vector1
 
 vectorDone2:
 	ADDQ  $0x40, BX
@@ -11062,6 +11438,7 @@ vectorDone2:
 	// The lanes after the last vector.
 	MOVQ       (DX), DX
 	BZHIQ      BX, DX, DX
+	JZ         return
 	KMOVQ      DX, K1
 	VMOVDQU8.Z (CX)(SI*1), K1, Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
@@ -11086,6 +11463,9 @@ TEXT ·fillMasked16AVX512(SB), NOSPLIT, $0-48
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*2), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVD      (DX), K1
@@ -11094,28 +11474,35 @@ vectors1:
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVD      4(DX), K1
 	VMOVDQU16  Z2, K1, 64(AX)(SI*2)
-	ADDQ       $0x08, DX
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVL       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive6
 	VMOVDQU64  (CX)(SI*2), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVD      (DX), K1
 	VMOVDQU16  Z2, K1, (AX)(SI*2)
-	ADDQ       $0x04, DX
-	ADDQ       $0x20, SI
-	SUBQ       $0x20, BX
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11123,6 +11510,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVL        (DX), DX
 	BZHIQ       BX, DX, DX
+	JZ          return
 	KMOVQ       DX, K1
 	VMOVDQU16.Z (CX)(SI*2), K1, Z2
 	VPTERNLOGQ  $0xd8, Z0, Z1, Z2
@@ -11147,6 +11535,9 @@ TEXT ·fillMasked32AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
 	KMOVW      (DX), K1
@@ -11163,28 +11554,35 @@ vectors1:
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
 	KMOVW      6(DX), K1
 	VMOVDQU32  Z2, K1, 192(AX)(SI*4)
-	ADDQ       $0x08, DX
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive6
 	VMOVDQU64  (CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
 	KMOVW      (DX), K1
 	VMOVDQU32  Z2, K1, (AX)(SI*4)
-	ADDQ       $0x02, DX
-	ADDQ       $0x10, SI
-	SUBQ       $0x10, BX
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DX
+	ADDQ $0x10, SI
+	SUBQ $0x10, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11192,6 +11590,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (DX), DX
 	BZHIQ       BX, DX, DX
+	JZ          return
 	KMOVQ       DX, K1
 	VMOVDQU32.Z (CX)(SI*4), K1, Z2
 	VPTERNLOGD  $0xd8, Z0, Z1, Z2
@@ -11216,6 +11615,9 @@ TEXT ·fillMasked64AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVB      (DX), K1
@@ -11232,28 +11634,35 @@ vectors1:
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVB      3(DX), K1
 	VMOVDQU64  Z2, K1, 192(AX)(SI*8)
-	ADDQ       $0x04, DX
-	ADDQ       $0x20, SI
-	SUBQ       $0x20, BX
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX    (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive6
 	VMOVDQU64  (CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
 	KMOVB      (DX), K1
 	VMOVDQU64  Z2, K1, (AX)(SI*8)
-	ADDQ       $0x01, DX
-	ADDQ       $0x08, SI
-	SUBQ       $0x08, BX
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DX
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11261,6 +11670,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (DX), DX
 	BZHIQ       BX, DX, DX
+	JZ          return
 	KMOVQ       DX, K1
 	VMOVDQU64.Z (CX)(SI*8), K1, Z2
 	VPTERNLOGQ  $0xd8, Z0, Z1, Z2
@@ -11287,6 +11697,9 @@ TEXT ·selectMasked8AVX2(SB), NOSPLIT, $0-48
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VMOVDQU      (CX)(R8*1), Y2
 	VPAND        (DX)(R8*1), Y2, Y3
 	VPANDN       (BX)(R8*1), Y2, Y2
@@ -11309,18 +11722,23 @@ vectors1:
 	VMOVDQU      32(AX)(R8*1), Y4
 	VPBLENDVB    Y3, Y2, Y4, Y4
 	VMOVDQU      Y4, 32(AX)(R8*1)
-	ADDQ         $0x08, SI
-	ADDQ         $0x40, R8
-	SUBQ         $0x40, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x20, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VMOVDQU      (CX)(R8*1), Y2
 	VPAND        (DX)(R8*1), Y2, Y3
 	VPANDN       (BX)(R8*1), Y2, Y2
@@ -11332,12 +11750,14 @@ vector3:
 	VMOVDQU      (AX)(R8*1), Y4
 	VPBLENDVB    Y3, Y2, Y4, Y4
 	VMOVDQU      Y4, (AX)(R8*1)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, DI
 	TESTQ DI, DI
 	JZ    return
@@ -11346,6 +11766,8 @@ vectorDone4:
 	MOVL         (SI), SI
 	TESTQ        $0x00000010, DI
 	JZ           no16
+	TESTL        $0x0000ffff, SI
+	JZ           inactive7
 	VMOVDQU      (CX)(R8*1), X2
 	VPAND        (DX)(R8*1), X2, X3
 	VPANDN       (BX)(R8*1), X2, X2
@@ -11358,12 +11780,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*1), X4
 	VPBLENDVB    X3, X2, X4, X4
 	VMOVDQU      X4, (AX)(R8*1)
-	SHRQ         $0x10, SI
-	ADDQ         $0x10, R8
+
+inactive7:
+	SHRQ $0x10, SI
+	ADDQ $0x10, R8
 
 no16:
 	TESTQ        $0x00000008, DI
 	JZ           no8
+	TESTL        $0x000000ff, SI
+	JZ           inactive8
 	VMOVQ        (CX)(R8*1), X2
 	VMOVQ        (DX)(R8*1), X3
 	VPAND        X3, X2, X3
@@ -11378,12 +11804,16 @@ no16:
 	VMOVQ        (AX)(R8*1), X4
 	VPBLENDVB    X3, X2, X4, X4
 	VMOVQ        X4, (AX)(R8*1)
-	SHRQ         $0x08, SI
-	ADDQ         $0x08, R8
+
+inactive8:
+	SHRQ $0x08, SI
+	ADDQ $0x08, R8
 
 no8:
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive9
 	VMOVD        (CX)(R8*1), X2
 	VMOVD        (DX)(R8*1), X3
 	VPAND        X3, X2, X3
@@ -11398,12 +11828,16 @@ no8:
 	VMOVD        (AX)(R8*1), X4
 	VPBLENDVB    X3, X2, X4, X4
 	VMOVD        X4, (AX)(R8*1)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive9:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive10
 	MOVWLZX      (CX)(R8*1), R9
 	VMOVD        R9, X2
 	MOVWLZX      (DX)(R8*1), R9
@@ -11422,12 +11856,16 @@ no4:
 	VMOVD        R9, X4
 	VPBLENDVB    X3, X2, X4, X4
 	VPEXTRW      $0x00, X4, (AX)(R8*1)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive10:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive11
 	MOVBLZX      (CX)(R8*1), CX
 	VMOVD        CX, X2
 	MOVBLZX      (DX)(R8*1), CX
@@ -11446,8 +11884,10 @@ no2:
 	VMOVD        CX, X0
 	VPBLENDVB    X3, X2, X0, X0
 	VPEXTRB      $0x00, X0, (AX)(R8*1)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive11:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -11470,6 +11910,9 @@ TEXT ·selectMasked16AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VMOVDQU      (CX)(R8*2), Y1
 	VPAND        (DX)(R8*2), Y1, Y2
 	VPANDN       (BX)(R8*2), Y1, Y1
@@ -11510,18 +11953,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*2), Y3
 	VPBLENDVB    Y2, Y1, Y3, Y3
 	VMOVDQU      Y3, 96(AX)(R8*2)
-	ADDQ         $0x08, SI
-	ADDQ         $0x40, R8
-	SUBQ         $0x40, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVWLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VMOVDQU      (CX)(R8*2), Y1
 	VPAND        (DX)(R8*2), Y1, Y2
 	VPANDN       (BX)(R8*2), Y1, Y1
@@ -11532,12 +11980,14 @@ vector3:
 	VMOVDQU      (AX)(R8*2), Y3
 	VPBLENDVB    Y2, Y1, Y3, Y3
 	VMOVDQU      Y3, (AX)(R8*2)
-	ADDQ         $0x02, SI
-	ADDQ         $0x10, R8
-	SUBQ         $0x10, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -11546,6 +11996,8 @@ vectorDone4:
 	MOVWLZX      (SI), SI
 	TESTQ        $0x00000008, DI
 	JZ           no8
+	TESTL        $0x000000ff, SI
+	JZ           inactive7
 	VMOVDQU      (CX)(R8*2), X1
 	VPAND        (DX)(R8*2), X1, X2
 	VPANDN       (BX)(R8*2), X1, X1
@@ -11557,12 +12009,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*2), X3
 	VPBLENDVB    X2, X1, X3, X3
 	VMOVDQU      X3, (AX)(R8*2)
-	SHRQ         $0x08, SI
-	ADDQ         $0x08, R8
+
+inactive7:
+	SHRQ $0x08, SI
+	ADDQ $0x08, R8
 
 no8:
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive8
 	VMOVQ        (CX)(R8*2), X1
 	VMOVQ        (DX)(R8*2), X2
 	VPAND        X2, X1, X2
@@ -11576,12 +12032,16 @@ no8:
 	VMOVQ        (AX)(R8*2), X3
 	VPBLENDVB    X2, X1, X3, X3
 	VMOVQ        X3, (AX)(R8*2)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive8:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive9
 	VMOVD        (CX)(R8*2), X1
 	VMOVD        (DX)(R8*2), X2
 	VPAND        X2, X1, X2
@@ -11595,12 +12055,16 @@ no4:
 	VMOVD        (AX)(R8*2), X3
 	VPBLENDVB    X2, X1, X3, X3
 	VMOVD        X3, (AX)(R8*2)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive9:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive10
 	MOVWLZX      (CX)(R8*2), CX
 	VMOVD        CX, X1
 	MOVWLZX      (DX)(R8*2), CX
@@ -11618,8 +12082,10 @@ no2:
 	VMOVD        CX, X0
 	VPBLENDVB    X2, X1, X0, X0
 	VPEXTRW      $0x00, X0, (AX)(R8*2)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive10:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -11642,6 +12108,9 @@ TEXT ·selectMasked32AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VMOVDQU      (CX)(R8*4), Y1
 	VPAND        (DX)(R8*4), Y1, Y2
 	VPANDN       (BX)(R8*4), Y1, Y1
@@ -11678,18 +12147,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*4), Y3
 	VBLENDVPS    Y2, Y1, Y3, Y3
 	VMOVDQU      Y3, 96(AX)(R8*4)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VMOVDQU      (CX)(R8*4), Y1
 	VPAND        (DX)(R8*4), Y1, Y2
 	VPANDN       (BX)(R8*4), Y1, Y1
@@ -11699,12 +12173,14 @@ vector3:
 	VMOVDQU      (AX)(R8*4), Y3
 	VBLENDVPS    Y2, Y1, Y3, Y3
 	VMOVDQU      Y3, (AX)(R8*4)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -11713,6 +12189,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VMOVDQU      (CX)(R8*4), X1
 	VPAND        (DX)(R8*4), X1, X2
 	VPANDN       (BX)(R8*4), X1, X1
@@ -11723,12 +12201,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*4), X3
 	VBLENDVPS    X2, X1, X3, X3
 	VMOVDQU      X3, (AX)(R8*4)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (CX)(R8*4), X1
 	VMOVQ        (DX)(R8*4), X2
 	VPAND        X2, X1, X2
@@ -11741,12 +12223,16 @@ no4:
 	VMOVQ        (AX)(R8*4), X3
 	VBLENDVPS    X2, X1, X3, X3
 	VMOVQ        X3, (AX)(R8*4)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (CX)(R8*4), X1
 	VMOVD        (DX)(R8*4), X2
 	VPAND        X2, X1, X2
@@ -11759,8 +12245,10 @@ no2:
 	VMOVD        (AX)(R8*4), X0
 	VBLENDVPS    X2, X1, X0, X0
 	VMOVD        X0, (AX)(R8*4)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -11784,6 +12272,9 @@ TEXT ·selectMasked64AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VMOVDQU      (CX)(R8*8), Y2
 	VPAND        (DX)(R8*8), Y2, Y3
 	VPANDN       (BX)(R8*8), Y2, Y2
@@ -11820,18 +12311,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*8), Y4
 	VBLENDVPD    Y3, Y2, Y4, Y4
 	VMOVDQU      Y4, 96(AX)(R8*8)
-	ADDQ         $0x02, SI
-	ADDQ         $0x10, R8
-	SUBQ         $0x10, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VMOVDQU      (CX)(R8*8), Y2
 	VPAND        (DX)(R8*8), Y2, Y3
 	VPANDN       (BX)(R8*8), Y2, Y2
@@ -11850,12 +12346,14 @@ vector3:
 	VMOVDQU      32(AX)(R8*8), Y4
 	VBLENDVPD    Y3, Y2, Y4, Y4
 	VMOVDQU      Y4, 32(AX)(R8*8)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -11864,6 +12362,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VMOVDQU      (CX)(R8*8), Y1
 	VPAND        (DX)(R8*8), Y1, Y2
 	VPANDN       (BX)(R8*8), Y1, Y1
@@ -11874,12 +12374,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*8), Y3
 	VBLENDVPD    Y2, Y1, Y3, Y3
 	VMOVDQU      Y3, (AX)(R8*8)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVDQU      (CX)(R8*8), X1
 	VPAND        (DX)(R8*8), X1, X2
 	VPANDN       (BX)(R8*8), X1, X1
@@ -11890,12 +12394,16 @@ no4:
 	VMOVDQU      (AX)(R8*8), X3
 	VBLENDVPD    X2, X1, X3, X3
 	VMOVDQU      X3, (AX)(R8*8)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVQ        (CX)(R8*8), X1
 	VMOVQ        (DX)(R8*8), X2
 	VPAND        X2, X1, X2
@@ -11908,8 +12416,10 @@ no2:
 	VMOVQ        (AX)(R8*8), X0
 	VBLENDVPD    X2, X1, X0, X0
 	VMOVQ        X0, (AX)(R8*8)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -11931,15 +12441,20 @@ TEXT ·selectMasked8AVX512(SB), NOSPLIT, $0-48
 
 	// One vector a turn.
 vector1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VMOVDQU64  (CX)(R8*1), Z0
 	VMOVDQU64  (DX)(R8*1), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*1), Z1, Z0
 	KMOVQ      (SI), K1
 	VMOVDQU8   Z0, K1, (AX)(R8*1)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vector1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vector1
 
 vectorDone2:
 	ADDQ  $0x40, DI
@@ -11949,6 +12464,7 @@ vectorDone2:
 	// The lanes after the last vector.
 	MOVQ       (SI), SI
 	BZHIQ      DI, SI, SI
+	JZ         return
 	KMOVQ      SI, K1
 	VMOVDQU8.Z (CX)(R8*1), K1, Z0
 	VMOVDQU8.Z (DX)(R8*1), K1, Z1
@@ -11975,6 +12491,9 @@ TEXT ·selectMasked16AVX512(SB), NOSPLIT, $0-48
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VMOVDQU64  (CX)(R8*2), Z0
 	VMOVDQU64  (DX)(R8*2), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
@@ -11985,29 +12504,36 @@ vectors1:
 	VPTERNLOGQ $0xca, 64(BX)(R8*2), Z1, Z0
 	KMOVD      4(SI), K1
 	VMOVDQU16  Z0, K1, 64(AX)(R8*2)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x20, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVL       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VMOVDQU64  (CX)(R8*2), Z0
 	VMOVDQU64  (DX)(R8*2), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
 	KMOVD      (SI), K1
 	VMOVDQU16  Z0, K1, (AX)(R8*2)
-	ADDQ       $0x04, SI
-	ADDQ       $0x20, R8
-	SUBQ       $0x20, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12015,6 +12541,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVL        (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	VMOVDQU16.Z (CX)(R8*2), K1, Z0
 	VMOVDQU16.Z (DX)(R8*2), K1, Z1
@@ -12041,6 +12568,9 @@ TEXT ·selectMasked32AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VMOVDQU64  (CX)(R8*4), Z0
 	VMOVDQU64  (DX)(R8*4), Z1
 	VPTERNLOGD $0xca, (BX)(R8*4), Z1, Z0
@@ -12061,29 +12591,36 @@ vectors1:
 	VPTERNLOGD $0xca, 192(BX)(R8*4), Z1, Z0
 	KMOVW      6(SI), K1
 	VMOVDQU32  Z0, K1, 192(AX)(R8*4)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VMOVDQU64  (CX)(R8*4), Z0
 	VMOVDQU64  (DX)(R8*4), Z1
 	VPTERNLOGD $0xca, (BX)(R8*4), Z1, Z0
 	KMOVW      (SI), K1
 	VMOVDQU32  Z0, K1, (AX)(R8*4)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12091,6 +12628,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	VMOVDQU32.Z (CX)(R8*4), K1, Z0
 	VMOVDQU32.Z (DX)(R8*4), K1, Z1
@@ -12117,6 +12655,9 @@ TEXT ·selectMasked64AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VMOVDQU64  (CX)(R8*8), Z0
 	VMOVDQU64  (DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*8), Z1, Z0
@@ -12137,29 +12678,36 @@ vectors1:
 	VPTERNLOGQ $0xca, 192(BX)(R8*8), Z1, Z0
 	KMOVB      3(SI), K1
 	VMOVDQU64  Z0, K1, 192(AX)(R8*8)
-	ADDQ       $0x04, SI
-	ADDQ       $0x20, R8
-	SUBQ       $0x20, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VMOVDQU64  (CX)(R8*8), Z0
 	VMOVDQU64  (DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*8), Z1, Z0
 	KMOVB      (SI), K1
 	VMOVDQU64  Z0, K1, (AX)(R8*8)
-	ADDQ       $0x01, SI
-	ADDQ       $0x08, R8
-	SUBQ       $0x08, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12167,6 +12715,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	VMOVDQU64.Z (CX)(R8*8), K1, Z0
 	VMOVDQU64.Z (DX)(R8*8), K1, Z1
@@ -12196,6 +12745,9 @@ TEXT ·extractMasked8AVX2(SB), NOSPLIT, $0-56
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VMOVDQU      (CX)(SI*1), Y5
 	VPSRLVQ      Y0, Y5, Y5
 	VPAND        Y1, Y5, Y5
@@ -12220,18 +12772,23 @@ vectors1:
 	VMOVDQU      32(AX)(SI*1), Y7
 	VPBLENDVB    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 32(AX)(SI*1)
-	ADDQ         $0x08, DX
-	ADDQ         $0x40, SI
-	SUBQ         $0x40, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVL         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VMOVDQU      (CX)(SI*1), Y5
 	VPSRLVQ      Y0, Y5, Y5
 	VPAND        Y1, Y5, Y5
@@ -12244,12 +12801,14 @@ vector3:
 	VMOVDQU      (AX)(SI*1), Y7
 	VPBLENDVB    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, (AX)(SI*1)
-	ADDQ         $0x04, DX
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -12258,6 +12817,8 @@ vectorDone4:
 	MOVL         (DX), DX
 	TESTQ        $0x00000010, BX
 	JZ           no16
+	TESTL        $0x0000ffff, DX
+	JZ           inactive7
 	VMOVDQU      (CX)(SI*1), X5
 	VPSRLVQ      X0, X5, X5
 	VPAND        X1, X5, X5
@@ -12271,12 +12832,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*1), X7
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVDQU      X7, (AX)(SI*1)
-	SHRQ         $0x10, DX
-	ADDQ         $0x10, SI
+
+inactive7:
+	SHRQ $0x10, DX
+	ADDQ $0x10, SI
 
 no16:
 	TESTQ        $0x00000008, BX
 	JZ           no8
+	TESTL        $0x000000ff, DX
+	JZ           inactive8
 	VMOVQ        (CX)(SI*1), X5
 	VPSRLVQ      X0, X5, X5
 	VPAND        X1, X5, X5
@@ -12290,12 +12855,16 @@ no16:
 	VMOVQ        (AX)(SI*1), X7
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVQ        X7, (AX)(SI*1)
-	SHRQ         $0x08, DX
-	ADDQ         $0x08, SI
+
+inactive8:
+	SHRQ $0x08, DX
+	ADDQ $0x08, SI
 
 no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive9
 	VMOVD        (CX)(SI*1), X5
 	VPSRLVQ      X0, X5, X5
 	VPAND        X1, X5, X5
@@ -12309,12 +12878,16 @@ no8:
 	VMOVD        (AX)(SI*1), X7
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVD        X7, (AX)(SI*1)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive9:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive10
 	MOVWLZX      (CX)(SI*1), DI
 	VMOVD        DI, X5
 	VPSRLVQ      X0, X5, X5
@@ -12330,12 +12903,16 @@ no4:
 	VMOVD        DI, X7
 	VPBLENDVB    X6, X5, X7, X7
 	VPEXTRW      $0x00, X7, (AX)(SI*1)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive10:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive11
 	MOVBLZX      (CX)(SI*1), CX
 	VMOVD        CX, X5
 	VPSRLVQ      X0, X5, X0
@@ -12351,8 +12928,10 @@ no2:
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRB      $0x00, X2, (AX)(SI*1)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive11:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -12376,6 +12955,9 @@ TEXT ·extractMasked16AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VMOVDQU      (CX)(SI*2), Y4
 	VPSRLVQ      Y0, Y4, Y4
 	VPAND        Y1, Y4, Y4
@@ -12420,18 +13002,23 @@ vectors1:
 	VMOVDQU      96(AX)(SI*2), Y6
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(SI*2)
-	ADDQ         $0x08, DX
-	ADDQ         $0x40, SI
-	SUBQ         $0x40, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVWLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VMOVDQU      (CX)(SI*2), Y4
 	VPSRLVQ      Y0, Y4, Y4
 	VPAND        Y1, Y4, Y4
@@ -12443,12 +13030,14 @@ vector3:
 	VMOVDQU      (AX)(SI*2), Y6
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*2)
-	ADDQ         $0x02, DX
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DX
+	ADDQ $0x10, SI
+	SUBQ $0x10, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, BX
 	TESTQ BX, BX
 	JZ    return
@@ -12457,6 +13046,8 @@ vectorDone4:
 	MOVWLZX      (DX), DX
 	TESTQ        $0x00000008, BX
 	JZ           no8
+	TESTL        $0x000000ff, DX
+	JZ           inactive7
 	VMOVDQU      (CX)(SI*2), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -12469,12 +13060,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*2), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(SI*2)
-	SHRQ         $0x08, DX
-	ADDQ         $0x08, SI
+
+inactive7:
+	SHRQ $0x08, DX
+	ADDQ $0x08, SI
 
 no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive8
 	VMOVQ        (CX)(SI*2), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -12487,12 +13082,16 @@ no8:
 	VMOVQ        (AX)(SI*2), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(SI*2)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive8:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive9
 	VMOVD        (CX)(SI*2), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -12505,12 +13104,16 @@ no4:
 	VMOVD        (AX)(SI*2), X6
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVD        X6, (AX)(SI*2)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive9:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive10
 	MOVWLZX      (CX)(SI*2), CX
 	VMOVD        CX, X4
 	VPSRLVQ      X0, X4, X0
@@ -12525,8 +13128,10 @@ no2:
 	VMOVD        CX, X2
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRW      $0x00, X2, (AX)(SI*2)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive10:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -12550,6 +13155,9 @@ TEXT ·extractMasked32AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VMOVDQU      (CX)(SI*4), Y4
 	VPSRLVQ      Y0, Y4, Y4
 	VPAND        Y1, Y4, Y4
@@ -12590,18 +13198,23 @@ vectors1:
 	VMOVDQU      96(AX)(SI*4), Y6
 	VBLENDVPS    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(SI*4)
-	ADDQ         $0x04, DX
-	ADDQ         $0x20, SI
-	SUBQ         $0x20, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VMOVDQU      (CX)(SI*4), Y4
 	VPSRLVQ      Y0, Y4, Y4
 	VPAND        Y1, Y4, Y4
@@ -12612,12 +13225,14 @@ vector3:
 	VMOVDQU      (AX)(SI*4), Y6
 	VBLENDVPS    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*4)
-	ADDQ         $0x01, DX
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DX
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, BX
 	TESTQ BX, BX
 	JZ    return
@@ -12626,6 +13241,8 @@ vectorDone4:
 	MOVBLZX      (DX), DX
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive7
 	VMOVDQU      (CX)(SI*4), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -12637,12 +13254,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*4), X6
 	VBLENDVPS    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(SI*4)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive7:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive8
 	VMOVQ        (CX)(SI*4), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -12654,12 +13275,16 @@ no4:
 	VMOVQ        (AX)(SI*4), X6
 	VBLENDVPS    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(SI*4)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive8:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive9
 	VMOVD        (CX)(SI*4), X4
 	VPSRLVQ      X0, X4, X0
 	VPAND        X1, X0, X0
@@ -12671,8 +13296,10 @@ no2:
 	VMOVD        (AX)(SI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(SI*4)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive9:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -12697,6 +13324,9 @@ TEXT ·extractMasked64AVX2(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive3
 	VMOVDQU      (CX)(SI*8), Y5
 	VPSRLVQ      Y0, Y5, Y5
 	VPAND        Y1, Y5, Y5
@@ -12737,18 +13367,23 @@ vectors1:
 	VMOVDQU      96(AX)(SI*8), Y7
 	VBLENDVPD    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 96(AX)(SI*8)
-	ADDQ         $0x02, DX
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, BX
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, DX
+	ADDQ $0x10, SI
+	SUBQ $0x10, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, BX
 	SUBQ $0x08, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive6
 	VMOVDQU      (CX)(SI*8), Y5
 	VPSRLVQ      Y0, Y5, Y5
 	VPAND        Y1, Y5, Y5
@@ -12769,12 +13404,14 @@ vector3:
 	VMOVDQU      32(AX)(SI*8), Y7
 	VBLENDVPD    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 32(AX)(SI*8)
-	ADDQ         $0x01, DX
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, BX
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DX
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, BX
 	TESTQ BX, BX
 	JZ    return
@@ -12783,6 +13420,8 @@ vectorDone4:
 	MOVBLZX      (DX), DX
 	TESTQ        $0x00000004, BX
 	JZ           no4
+	TESTL        $0x0000000f, DX
+	JZ           inactive7
 	VMOVDQU      (CX)(SI*8), Y4
 	VPSRLVQ      Y0, Y4, Y4
 	VPAND        Y1, Y4, Y4
@@ -12794,12 +13433,16 @@ vectorDone4:
 	VMOVDQU      (AX)(SI*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*8)
-	SHRQ         $0x04, DX
-	ADDQ         $0x04, SI
+
+inactive7:
+	SHRQ $0x04, DX
+	ADDQ $0x04, SI
 
 no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
+	TESTL        $0x00000003, DX
+	JZ           inactive8
 	VMOVDQU      (CX)(SI*8), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -12811,12 +13454,16 @@ no4:
 	VMOVDQU      (AX)(SI*8), X6
 	VBLENDVPD    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(SI*8)
-	SHRQ         $0x02, DX
-	ADDQ         $0x02, SI
+
+inactive8:
+	SHRQ $0x02, DX
+	ADDQ $0x02, SI
 
 no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
+	TESTL        $0x00000001, DX
+	JZ           inactive9
 	VMOVQ        (CX)(SI*8), X4
 	VPSRLVQ      X0, X4, X0
 	VPAND        X1, X0, X0
@@ -12828,8 +13475,10 @@ no2:
 	VMOVQ        (AX)(SI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(SI*8)
-	SHRQ         $0x01, DX
-	ADDQ         $0x01, SI
+
+inactive9:
+	SHRQ $0x01, DX
+	ADDQ $0x01, SI
 
 no1:
 return:
@@ -12852,16 +13501,21 @@ TEXT ·extractMasked8AVX512(SB), NOSPLIT, $0-56
 
 	// One vector a turn.
 vector1:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*1), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
 	KMOVQ      (DX), K1
 	VMOVDQU8   Z3, K1, (AX)(SI*1)
-	ADDQ       $0x08, DX
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        vector1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vector1
 
 vectorDone2:
 	ADDQ  $0x40, BX
@@ -12871,6 +13525,7 @@ vectorDone2:
 	// The lanes after the last vector.
 	MOVQ       (DX), DX
 	BZHIQ      BX, DX, DX
+	JZ         return
 	KMOVQ      DX, K1
 	VMOVDQU8.Z (CX)(SI*1), K1, Z3
 	VPSRLVQ    Z0, Z3, Z0
@@ -12898,6 +13553,9 @@ TEXT ·extractMasked16AVX512(SB), NOSPLIT, $0-56
 
 	// 2 vectors a turn.
 vectors1:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*2), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -12910,30 +13568,37 @@ vectors1:
 	VPSUBW     Z2, Z3, Z3
 	KMOVD      4(DX), K1
 	VMOVDQU16  Z3, K1, 64(AX)(SI*2)
-	ADDQ       $0x08, DX
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVL       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive6
 	VMOVDQU64  (CX)(SI*2), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
 	KMOVD      (DX), K1
 	VMOVDQU16  Z3, K1, (AX)(SI*2)
-	ADDQ       $0x04, DX
-	ADDQ       $0x20, SI
-	SUBQ       $0x20, BX
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -12941,6 +13606,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVL        (DX), DX
 	BZHIQ       BX, DX, DX
+	JZ          return
 	KMOVQ       DX, K1
 	VMOVDQU16.Z (CX)(SI*2), K1, Z3
 	VPSRLVQ     Z0, Z3, Z0
@@ -12968,6 +13634,9 @@ TEXT ·extractMasked32AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*4), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
@@ -12992,30 +13661,37 @@ vectors1:
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      6(DX), K1
 	VMOVDQU32  Z3, K1, 192(AX)(SI*4)
-	ADDQ       $0x08, DX
-	ADDQ       $0x40, SI
-	SUBQ       $0x40, BX
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive6
 	VMOVDQU64  (CX)(SI*4), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
 	KMOVW      (DX), K1
 	VMOVDQU32  Z3, K1, (AX)(SI*4)
-	ADDQ       $0x02, DX
-	ADDQ       $0x10, SI
-	SUBQ       $0x10, BX
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, DX
+	ADDQ $0x10, SI
+	SUBQ $0x10, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, BX
 	TESTQ BX, BX
 	JZ    return
@@ -13023,6 +13699,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (DX), DX
 	BZHIQ       BX, DX, DX
+	JZ          return
 	KMOVQ       DX, K1
 	VMOVDQU32.Z (CX)(SI*4), K1, Z3
 	VPSRLVQ     Z0, Z3, Z0
@@ -13050,6 +13727,9 @@ TEXT ·extractMasked64AVX512(SB), NOSPLIT, $0-56
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive3
 	VMOVDQU64  (CX)(SI*8), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
@@ -13074,30 +13754,37 @@ vectors1:
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      3(DX), K1
 	VMOVDQU64  Z3, K1, 192(AX)(SI*8)
-	ADDQ       $0x04, DX
-	ADDQ       $0x20, SI
-	SUBQ       $0x20, BX
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x04, DX
+	ADDQ $0x20, SI
+	SUBQ $0x20, BX
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX    (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive6
 	VMOVDQU64  (CX)(SI*8), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
 	KMOVB      (DX), K1
 	VMOVDQU64  Z3, K1, (AX)(SI*8)
-	ADDQ       $0x01, DX
-	ADDQ       $0x08, SI
-	SUBQ       $0x08, BX
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, DX
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, BX
 	TESTQ BX, BX
 	JZ    return
@@ -13105,6 +13792,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (DX), DX
 	BZHIQ       BX, DX, DX
+	JZ          return
 	KMOVQ       DX, K1
 	VMOVDQU64.Z (CX)(SI*8), K1, Z3
 	VPSRLVQ     Z0, Z3, Z0
@@ -13136,6 +13824,9 @@ TEXT ·extractEachMaskedUnsigned8AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXBD    (CX)(R8*1), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -13192,18 +13883,23 @@ vectors1:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVQ        X3, 24(AX)(R8*1)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXBD    (CX)(R8*1), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -13218,12 +13914,14 @@ vector3:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVQ        X3, (AX)(R8*1)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -13232,6 +13930,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPAND        (DX)(R8*4), X0, X3
 	VPMOVZXBD    (CX)(R8*1), X4
 	VPSRLVD      X3, X4, X3
@@ -13245,12 +13945,16 @@ vectorDone4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To8<>+0(SB), X5, X3
 	VMOVD        X3, (AX)(R8*1)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	MOVWLZX      (CX)(R8*1), R9
@@ -13270,12 +13974,16 @@ no4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To8<>+0(SB), X5, X3
 	VPEXTRW      $0x00, X3, (AX)(R8*1)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	MOVBLZX      (CX)(R8*1), CX
@@ -13295,8 +14003,10 @@ no2:
 	VBLENDVPS    X1, X0, X2, X2
 	VPSHUFB      narrow32To8<>+0(SB), X2, X0
 	VPEXTRB      $0x00, X0, (AX)(R8*1)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -13323,6 +14033,9 @@ TEXT ·extractEachMaskedUnsigned16AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXWD    (CX)(R8*2), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -13379,18 +14092,23 @@ vectors1:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVDQU      X3, 48(AX)(R8*2)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVZXWD    (CX)(R8*2), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -13405,12 +14123,14 @@ vector3:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVDQU      X3, (AX)(R8*2)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -13419,6 +14139,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPAND        (DX)(R8*4), X0, X3
 	VPMOVZXWD    (CX)(R8*2), X4
 	VPSRLVD      X3, X4, X3
@@ -13432,12 +14154,16 @@ vectorDone4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To16<>+0(SB), X5, X3
 	VMOVQ        X3, (AX)(R8*2)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVD        (CX)(R8*2), X4
@@ -13455,12 +14181,16 @@ no4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To16<>+0(SB), X5, X3
 	VMOVD        X3, (AX)(R8*2)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	MOVWLZX      (CX)(R8*2), CX
@@ -13480,8 +14210,10 @@ no2:
 	VBLENDVPS    X1, X0, X2, X2
 	VPSHUFB      narrow32To16<>+0(SB), X2, X0
 	VPEXTRW      $0x00, X0, (AX)(R8*2)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -13508,6 +14240,9 @@ TEXT ·extractEachMaskedUnsigned32AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPAND        (DX)(R8*4), Y0, Y3
 	VMOVDQU      (CX)(R8*4), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -13552,18 +14287,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, 96(AX)(R8*4)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPAND        (DX)(R8*4), Y0, Y3
 	VMOVDQU      (CX)(R8*4), Y4
 	VPSRLVD      Y3, Y4, Y3
@@ -13575,12 +14315,14 @@ vector3:
 	VMOVDQU      (AX)(R8*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(R8*4)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -13589,6 +14331,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPAND        (DX)(R8*4), X0, X3
 	VMOVDQU      (CX)(R8*4), X4
 	VPSRLVD      X3, X4, X3
@@ -13601,12 +14345,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(R8*4)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVQ        (CX)(R8*4), X4
@@ -13621,12 +14369,16 @@ no4:
 	VMOVQ        (AX)(R8*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVQ        X5, (AX)(R8*4)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVD        (CX)(R8*4), X4
@@ -13641,8 +14393,10 @@ no2:
 	VMOVD        (AX)(R8*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(R8*4)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -13670,6 +14424,9 @@ TEXT ·extractEachMaskedUnsigned64AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPMOVZXDQ    (DX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (CX)(R8*8), Y5
@@ -13722,18 +14479,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 96(AX)(R8*8)
-	ADDQ         $0x02, SI
-	ADDQ         $0x10, R8
-	SUBQ         $0x10, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPMOVZXDQ    (DX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (CX)(R8*8), Y5
@@ -13760,12 +14522,14 @@ vector3:
 	VMOVDQU      32(AX)(R8*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, 32(AX)(R8*8)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -13774,6 +14538,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPMOVZXDQ    (DX)(R8*4), Y3
 	VPAND        Y3, Y0, Y3
 	VMOVDQU      (CX)(R8*8), Y4
@@ -13788,12 +14554,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*8), Y5
 	VBLENDVPD    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(R8*8)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VPMOVZXDQ    (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVDQU      (CX)(R8*8), X4
@@ -13808,12 +14578,16 @@ no4:
 	VMOVDQU      (AX)(R8*8), X5
 	VBLENDVPD    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(R8*8)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPMOVZXDQ    X3, X3
 	VPAND        X3, X0, X3
@@ -13830,8 +14604,10 @@ no2:
 	VMOVQ        (AX)(R8*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(R8*8)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -13857,6 +14633,9 @@ TEXT ·extractEachMaskedUnsigned8AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VPMOVZXBD  (CX)(R8*1), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -13893,18 +14672,23 @@ vectors1:
 	KMOVW      6(SI), K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 48(AX)(R8*1)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VPMOVZXBD  (CX)(R8*1), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -13914,12 +14698,14 @@ vector3:
 	KMOVW      (SI), K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R8*1)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -13927,6 +14713,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX    (SI), SI
 	BZHIQ      DI, SI, SI
+	JZ         return
 	KMOVQ      SI, K1
 	MOVQ       DI, SI
 	SHLQ       $0x02, SI
@@ -13967,6 +14754,9 @@ TEXT ·extractEachMaskedUnsigned16AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VPMOVZXWD  (CX)(R8*2), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -14003,18 +14793,23 @@ vectors1:
 	KMOVW      6(SI), K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 96(AX)(R8*2)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VPMOVZXWD  (CX)(R8*2), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -14024,12 +14819,14 @@ vector3:
 	KMOVW      (SI), K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R8*2)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -14037,6 +14834,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	MOVQ        DI, SI
 	SHLQ        $0x02, SI
@@ -14077,6 +14875,9 @@ TEXT ·extractEachMaskedUnsigned32AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VMOVDQU64  (CX)(R8*4), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -14109,18 +14910,23 @@ vectors1:
 	VPANDND    Z1, Z2, Z1
 	KMOVW      6(SI), K2
 	VMOVDQU32  Z1, K2, 192(AX)(R8*4)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VMOVDQU64  (CX)(R8*4), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRLVD    Z2, Z1, Z1
@@ -14129,12 +14935,14 @@ vector3:
 	VPANDND    Z1, Z2, Z1
 	KMOVW      (SI), K2
 	VMOVDQU32  Z1, K2, (AX)(R8*4)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -14142,6 +14950,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	MOVQ        DI, SI
 	SHLQ        $0x02, SI
@@ -14179,6 +14988,9 @@ TEXT ·extractEachMaskedUnsigned64AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL      (SI), R9
+	TESTQ     R9, R9
+	JZ        inactive3
 	VPMOVZXDQ (DX)(R8*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(R8*8), Z3
@@ -14219,18 +15031,23 @@ vectors1:
 	VPANDNQ   Z2, Z3, Z2
 	KMOVB     3(SI), K1
 	VMOVDQU64 Z2, K1, 192(AX)(R8*8)
-	ADDQ      $0x04, SI
-	ADDQ      $0x20, R8
-	SUBQ      $0x20, DI
-	JAE       vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX   (SI), R9
+	TESTQ     R9, R9
+	JZ        inactive6
 	VPMOVZXDQ (DX)(R8*4), Z2
 	VPANDQ    Z2, Z0, Z2
 	VMOVDQU64 (CX)(R8*8), Z3
@@ -14241,12 +15058,14 @@ vector3:
 	VPANDNQ   Z2, Z3, Z2
 	KMOVB     (SI), K1
 	VMOVDQU64 Z2, K1, (AX)(R8*8)
-	ADDQ      $0x01, SI
-	ADDQ      $0x08, R8
-	SUBQ      $0x08, DI
-	JAE       vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -14254,6 +15073,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	VMOVDQU32.Z (DX)(R8*4), K1, Y2
 	VPMOVZXDQ   Y2, Z2
@@ -14293,6 +15113,9 @@ TEXT ·extractEachMaskedSigned8AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXBD    (CX)(R8*1), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -14353,18 +15176,23 @@ vectors1:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVQ        X3, 24(AX)(R8*1)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXBD    (CX)(R8*1), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -14380,12 +15208,14 @@ vector3:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVQ        X3, (AX)(R8*1)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -14394,6 +15224,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPAND        (DX)(R8*4), X0, X3
 	VPMOVSXBD    (CX)(R8*1), X4
 	VPSRAVD      X3, X4, X3
@@ -14408,12 +15240,16 @@ vectorDone4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To8<>+0(SB), X5, X3
 	VMOVD        X3, (AX)(R8*1)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	MOVWLZX      (CX)(R8*1), R9
@@ -14434,12 +15270,16 @@ no4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To8<>+0(SB), X5, X3
 	VPEXTRW      $0x00, X3, (AX)(R8*1)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	MOVBLZX      (CX)(R8*1), CX
@@ -14460,8 +15300,10 @@ no2:
 	VBLENDVPS    X1, X0, X2, X2
 	VPSHUFB      narrow32To8<>+0(SB), X2, X0
 	VPEXTRB      $0x00, X0, (AX)(R8*1)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -14490,6 +15332,9 @@ TEXT ·extractEachMaskedSigned16AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXWD    (CX)(R8*2), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -14550,18 +15395,23 @@ vectors1:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVDQU      X3, 48(AX)(R8*2)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPAND        (DX)(R8*4), Y0, Y3
 	VPMOVSXWD    (CX)(R8*2), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -14577,12 +15427,14 @@ vector3:
 	VEXTRACTI128 $0x01, Y3, X4
 	VPOR         X4, X3, X3
 	VMOVDQU      X3, (AX)(R8*2)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -14591,6 +15443,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPAND        (DX)(R8*4), X0, X3
 	VPMOVSXWD    (CX)(R8*2), X4
 	VPSRAVD      X3, X4, X3
@@ -14605,12 +15459,16 @@ vectorDone4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To16<>+0(SB), X5, X3
 	VMOVQ        X3, (AX)(R8*2)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVD        (CX)(R8*2), X4
@@ -14629,12 +15487,16 @@ no4:
 	VBLENDVPS    X4, X3, X5, X5
 	VPSHUFB      narrow32To16<>+0(SB), X5, X3
 	VMOVD        X3, (AX)(R8*2)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	MOVWLZX      (CX)(R8*2), CX
@@ -14655,8 +15517,10 @@ no2:
 	VBLENDVPS    X1, X0, X2, X2
 	VPSHUFB      narrow32To16<>+0(SB), X2, X0
 	VPEXTRW      $0x00, X0, (AX)(R8*2)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -14685,6 +15549,9 @@ TEXT ·extractEachMaskedSigned32AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPAND        (DX)(R8*4), Y0, Y3
 	VMOVDQU      (CX)(R8*4), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -14733,18 +15600,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, 96(AX)(R8*4)
-	ADDQ         $0x04, SI
-	ADDQ         $0x20, R8
-	SUBQ         $0x20, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPAND        (DX)(R8*4), Y0, Y3
 	VMOVDQU      (CX)(R8*4), Y4
 	VPSRAVD      Y3, Y4, Y3
@@ -14757,12 +15629,14 @@ vector3:
 	VMOVDQU      (AX)(R8*4), Y5
 	VBLENDVPS    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(R8*4)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -14771,6 +15645,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPAND        (DX)(R8*4), X0, X3
 	VMOVDQU      (CX)(R8*4), X4
 	VPSRAVD      X3, X4, X3
@@ -14784,12 +15660,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(R8*4)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VMOVQ        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVQ        (CX)(R8*4), X4
@@ -14805,12 +15685,16 @@ no4:
 	VMOVQ        (AX)(R8*4), X5
 	VBLENDVPS    X4, X3, X5, X5
 	VMOVQ        X5, (AX)(R8*4)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X3
 	VPAND        X3, X0, X3
 	VMOVD        (CX)(R8*4), X4
@@ -14826,8 +15710,10 @@ no2:
 	VMOVD        (AX)(R8*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(R8*4)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -14858,6 +15744,9 @@ TEXT ·extractEachMaskedSigned64AVX2(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVWLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive3
 	VPMOVZXDQ    (DX)(R8*4), Y5
 	VPAND        Y5, Y0, Y5
 	VMOVDQU      (CX)(R8*8), Y6
@@ -14938,18 +15827,23 @@ vectors1:
 	VMOVDQU      96(AX)(R8*8), Y7
 	VBLENDVPD    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 96(AX)(R8*8)
-	ADDQ         $0x02, SI
-	ADDQ         $0x10, R8
-	SUBQ         $0x10, DI
-	JAE          vectors1
+
+inactive3:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x10, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// As few vectors as a byte of the mask is for.
-vector3:
+vector4:
+	MOVBLZX      (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive6
 	VPMOVZXDQ    (DX)(R8*4), Y5
 	VPAND        Y5, Y0, Y5
 	VMOVDQU      (CX)(R8*8), Y6
@@ -14990,12 +15884,14 @@ vector3:
 	VMOVDQU      32(AX)(R8*8), Y7
 	VBLENDVPD    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, 32(AX)(R8*8)
-	ADDQ         $0x01, SI
-	ADDQ         $0x08, R8
-	SUBQ         $0x08, DI
-	JAE          vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -15004,6 +15900,8 @@ vectorDone4:
 	MOVBLZX      (SI), SI
 	TESTQ        $0x00000004, DI
 	JZ           no4
+	TESTL        $0x0000000f, SI
+	JZ           inactive7
 	VPMOVZXDQ    (DX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
 	VMOVDQU      (CX)(R8*8), Y5
@@ -15025,12 +15923,16 @@ vectorDone4:
 	VMOVDQU      (AX)(R8*8), Y6
 	VBLENDVPD    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(R8*8)
-	SHRQ         $0x04, SI
-	ADDQ         $0x04, R8
+
+inactive7:
+	SHRQ $0x04, SI
+	ADDQ $0x04, R8
 
 no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
+	TESTL        $0x00000003, SI
+	JZ           inactive8
 	VPMOVZXDQ    (DX)(R8*4), X4
 	VPAND        X4, X0, X4
 	VMOVDQU      (CX)(R8*8), X5
@@ -15052,12 +15954,16 @@ no4:
 	VMOVDQU      (AX)(R8*8), X6
 	VBLENDVPD    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(R8*8)
-	SHRQ         $0x02, SI
-	ADDQ         $0x02, R8
+
+inactive8:
+	SHRQ $0x02, SI
+	ADDQ $0x02, R8
 
 no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
+	TESTL        $0x00000001, SI
+	JZ           inactive9
 	VMOVD        (DX)(R8*4), X4
 	VPMOVZXDQ    X4, X4
 	VPAND        X4, X0, X4
@@ -15081,8 +15987,10 @@ no2:
 	VMOVQ        (AX)(R8*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(R8*8)
-	SHRQ         $0x01, SI
-	ADDQ         $0x01, R8
+
+inactive9:
+	SHRQ $0x01, SI
+	ADDQ $0x01, R8
 
 no1:
 return:
@@ -15109,6 +16017,9 @@ TEXT ·extractEachMaskedSigned8AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VPMOVSXBD  (CX)(R8*1), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -15149,18 +16060,23 @@ vectors1:
 	KMOVW      6(SI), K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 48(AX)(R8*1)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VPMOVSXBD  (CX)(R8*1), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -15171,12 +16087,14 @@ vector3:
 	KMOVW      (SI), K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R8*1)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -15184,6 +16102,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX    (SI), SI
 	BZHIQ      DI, SI, SI
+	JZ         return
 	KMOVQ      SI, K1
 	MOVQ       DI, SI
 	SHLQ       $0x02, SI
@@ -15226,6 +16145,9 @@ TEXT ·extractEachMaskedSigned16AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VPMOVSXWD  (CX)(R8*2), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -15266,18 +16188,23 @@ vectors1:
 	KMOVW      6(SI), K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 96(AX)(R8*2)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VPMOVSXWD  (CX)(R8*2), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -15288,12 +16215,14 @@ vector3:
 	KMOVW      (SI), K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R8*2)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -15301,6 +16230,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	MOVQ        DI, SI
 	SHLQ        $0x02, SI
@@ -15343,6 +16273,9 @@ TEXT ·extractEachMaskedSigned32AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive3
 	VMOVDQU64  (CX)(R8*4), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -15379,18 +16312,23 @@ vectors1:
 	VPSRAVD    Z2, Z1, Z1
 	KMOVW      6(SI), K2
 	VMOVDQU32  Z1, K2, 192(AX)(R8*4)
-	ADDQ       $0x08, SI
-	ADDQ       $0x40, R8
-	SUBQ       $0x40, DI
-	JAE        vectors1
+
+inactive3:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVWLZX    (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive6
 	VMOVDQU64  (CX)(R8*4), Z1
 	VMOVDQU8.Z (DX)(R8*4), K1, Z2
 	VPSRAVD    Z2, Z1, Z1
@@ -15400,12 +16338,14 @@ vector3:
 	VPSRAVD    Z2, Z1, Z1
 	KMOVW      (SI), K2
 	VMOVDQU32  Z1, K2, (AX)(R8*4)
-	ADDQ       $0x02, SI
-	ADDQ       $0x10, R8
-	SUBQ       $0x10, DI
-	JAE        vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x02, SI
+	ADDQ $0x10, R8
+	SUBQ $0x10, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -15413,6 +16353,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVWLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	MOVQ        DI, SI
 	SHLQ        $0x02, SI
@@ -15454,6 +16395,9 @@ TEXT ·extractEachMaskedSigned64AVX512(SB), NOSPLIT, $0-48
 
 	// 4 vectors a turn.
 vectors1:
+	MOVL      (SI), R9
+	TESTQ     R9, R9
+	JZ        inactive3
 	VPMOVZXDQ (DX)(R8*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(R8*8), Z4
@@ -15498,18 +16442,23 @@ vectors1:
 	VPSRAVQ   Z4, Z3, Z3
 	KMOVB     3(SI), K1
 	VMOVDQU64 Z3, K1, 192(AX)(R8*8)
-	ADDQ      $0x04, SI
-	ADDQ      $0x20, R8
-	SUBQ      $0x20, DI
-	JAE       vectors1
+
+inactive3:
+	ADDQ $0x04, SI
+	ADDQ $0x20, R8
+	SUBQ $0x20, DI
+	JAE  vectors1
 
 vectorsDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
-	JB   vectorDone4
+	JB   vectorDone5
 
 	// One vector a turn.
-vector3:
+vector4:
+	MOVBLZX   (SI), R9
+	TESTQ     R9, R9
+	JZ        inactive6
 	VPMOVZXDQ (DX)(R8*4), Z3
 	VPMINUB   Z3, Z0, Z3
 	VMOVDQU64 (CX)(R8*8), Z4
@@ -15521,12 +16470,14 @@ vector3:
 	VPSRAVQ   Z4, Z3, Z3
 	KMOVB     (SI), K1
 	VMOVDQU64 Z3, K1, (AX)(R8*8)
-	ADDQ      $0x01, SI
-	ADDQ      $0x08, R8
-	SUBQ      $0x08, DI
-	JAE       vector3
 
-vectorDone4:
+inactive6:
+	ADDQ $0x01, SI
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JAE  vector4
+
+vectorDone5:
 	ADDQ  $0x08, DI
 	TESTQ DI, DI
 	JZ    return
@@ -15534,6 +16485,7 @@ vectorDone4:
 	// The lanes after the last vector.
 	MOVBLZX     (SI), SI
 	BZHIQ       DI, SI, SI
+	JZ          return
 	KMOVQ       SI, K1
 	VMOVDQU32.Z (DX)(R8*4), K1, Y3
 	VPMOVZXDQ   Y3, Z3

@@ -3503,6 +3503,7 @@ word:
 	CMP R7, R4
 	CSEL LT, R4, R7, R7
 	SUB R7, R4
+	CBZ R6, inactive
 	SUBS $64, R7
 	BLT few
 
@@ -3664,6 +3665,14 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	CBNZ R4, word
+	RET
+
 // func insertMasked16NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
 TEXT ·insertMasked16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -3686,6 +3695,7 @@ word:
 	CMP R7, R4
 	CSEL LT, R4, R7, R7
 	SUB R7, R4
+	CBZ R6, inactive
 	SUBS $32, R7
 	BLT few
 
@@ -3819,6 +3829,14 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R0
+	CBNZ R4, word
+	RET
+
 // func insertMasked32NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
 TEXT ·insertMasked32NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -3841,6 +3859,7 @@ word:
 	CMP R7, R4
 	CSEL LT, R4, R7, R7
 	SUB R7, R4
+	CBZ R6, inactive
 	SUBS $16, R7
 	BLT few
 
@@ -3954,6 +3973,14 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R1
+	ADD $256, R2
+	ADD $256, R0
+	CBNZ R4, word
+	RET
+
 // func insertMasked64NEON(dst, src, base, active unsafe.Pointer, n int, pos, mask uint64)
 TEXT ·insertMasked64NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -3976,6 +4003,7 @@ word:
 	CMP R7, R4
 	CSEL LT, R4, R7, R7
 	SUB R7, R4
+	CBZ R6, inactive
 	SUBS $8, R7
 	BLT few
 
@@ -4073,6 +4101,14 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $512, R1
+	ADD $512, R2
+	ADD $512, R0
+	CBNZ R4, word
+	RET
+
 // func insertEachMasked8NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
 TEXT ·insertEachMasked8NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -4098,6 +4134,7 @@ word:
 	CMP R9, R6
 	CSEL LT, R6, R9, R9
 	SUB R9, R6
+	CBZ R8, inactive
 	SUBS $64, R9
 	BLT few
 
@@ -4420,6 +4457,16 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R4
+	ADD $256, R3
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R0
+	CBNZ R6, word
+	RET
+
 // func insertEachMasked16NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
 TEXT ·insertEachMasked16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -4444,6 +4491,7 @@ word:
 	CMP R9, R6
 	CSEL LT, R6, R9, R9
 	SUB R9, R6
+	CBZ R8, inactive
 	SUBS $32, R9
 	BLT few
 
@@ -4677,6 +4725,16 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R4
+	ADD $256, R3
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R0
+	CBNZ R6, word
+	RET
+
 // func insertEachMasked32NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
 TEXT ·insertEachMasked32NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -4701,6 +4759,7 @@ word:
 	CMP R9, R6
 	CSEL LT, R6, R9, R9
 	SUB R9, R6
+	CBZ R8, inactive
 	SUBS $16, R9
 	BLT few
 
@@ -4879,6 +4938,16 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R4
+	ADD $256, R3
+	ADD $256, R1
+	ADD $256, R2
+	ADD $256, R0
+	CBNZ R6, word
+	RET
+
 // func insertEachMasked64NEON(dst, src, base, pos, width, active unsafe.Pointer, n int)
 TEXT ·insertEachMasked64NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -4905,6 +4974,7 @@ word:
 	CMP R9, R6
 	CSEL LT, R6, R9, R9
 	SUB R9, R6
+	CBZ R8, inactive
 	SUBS $8, R9
 	BLT few
 
@@ -5066,6 +5136,16 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R4
+	ADD $256, R3
+	ADD $512, R1
+	ADD $512, R2
+	ADD $512, R0
+	CBNZ R6, word
+	RET
+
 // func fillMasked8NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
 TEXT ·fillMasked8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5088,6 +5168,7 @@ word:
 	CMP R6, R3
 	CSEL LT, R3, R6, R6
 	SUB R6, R3
+	CBZ R5, inactive
 	SUBS $64, R6
 	BLT few
 
@@ -5222,6 +5303,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $64, R1
+	ADD $64, R0
+	CBNZ R3, word
+	RET
+
 // func fillMasked16NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
 TEXT ·fillMasked16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5243,6 +5331,7 @@ word:
 	CMP R6, R3
 	CSEL LT, R3, R6, R6
 	SUB R6, R3
+	CBZ R5, inactive
 	SUBS $32, R6
 	BLT few
 
@@ -5353,6 +5442,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $128, R1
+	ADD $128, R0
+	CBNZ R3, word
+	RET
+
 // func fillMasked32NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
 TEXT ·fillMasked32NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5374,6 +5470,7 @@ word:
 	CMP R6, R3
 	CSEL LT, R3, R6, R6
 	SUB R6, R3
+	CBZ R5, inactive
 	SUBS $16, R6
 	BLT few
 
@@ -5468,6 +5565,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R1
+	ADD $256, R0
+	CBNZ R3, word
+	RET
+
 // func fillMasked64NEON(dst, base, active unsafe.Pointer, n int, value, mask uint64)
 TEXT ·fillMasked64NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5489,6 +5593,7 @@ word:
 	CMP R6, R3
 	CSEL LT, R3, R6, R6
 	SUB R6, R3
+	CBZ R5, inactive
 	SUBS $8, R6
 	BLT few
 
@@ -5570,6 +5675,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $512, R1
+	ADD $512, R0
+	CBNZ R3, word
+	RET
+
 // func selectMasked8NEON(dst, mask, src, base, active unsafe.Pointer, n int)
 TEXT ·selectMasked8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5590,6 +5702,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $64, R8
 	BLT few
 
@@ -5756,6 +5869,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R0
+	CBNZ R5, word
+	RET
+
 // func selectMasked16NEON(dst, mask, src, base, active unsafe.Pointer, n int)
 TEXT ·selectMasked16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5775,6 +5897,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $32, R8
 	BLT few
 
@@ -5911,6 +6034,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $128, R1
+	ADD $128, R2
+	ADD $128, R3
+	ADD $128, R0
+	CBNZ R5, word
+	RET
+
 // func selectMasked32NEON(dst, mask, src, base, active unsafe.Pointer, n int)
 TEXT ·selectMasked32NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -5930,6 +6062,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $16, R8
 	BLT few
 
@@ -6044,6 +6177,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $256, R0
+	CBNZ R5, word
+	RET
+
 // func selectMasked64NEON(dst, mask, src, base, active unsafe.Pointer, n int)
 TEXT ·selectMasked64NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -6063,6 +6205,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $8, R8
 	BLT few
 
@@ -6160,6 +6303,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $512, R1
+	ADD $512, R2
+	ADD $512, R3
+	ADD $512, R0
+	CBNZ R5, word
+	RET
+
 // func extractMasked8NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked8NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -6186,6 +6338,7 @@ word:
 	CMP R7, R3
 	CSEL LT, R3, R7, R7
 	SUB R7, R3
+	CBZ R6, inactive
 	SUBS $64, R7
 	BLT few
 
@@ -6353,6 +6506,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $64, R1
+	ADD $64, R0
+	CBNZ R3, word
+	RET
+
 // func extractMasked16NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -6378,6 +6538,7 @@ word:
 	CMP R7, R3
 	CSEL LT, R3, R7, R7
 	SUB R7, R3
+	CBZ R6, inactive
 	SUBS $32, R7
 	BLT few
 
@@ -6518,6 +6679,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $128, R1
+	ADD $128, R0
+	CBNZ R3, word
+	RET
+
 // func extractMasked32NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked32NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -6543,6 +6711,7 @@ word:
 	CMP R7, R3
 	CSEL LT, R3, R7, R7
 	SUB R7, R3
+	CBZ R6, inactive
 	SUBS $16, R7
 	BLT few
 
@@ -6664,6 +6833,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R1
+	ADD $256, R0
+	CBNZ R3, word
+	RET
+
 // func extractMasked64NEON(dst, src, active unsafe.Pointer, n int, pos, mask, sign uint64)
 TEXT ·extractMasked64NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -6689,6 +6865,7 @@ word:
 	CMP R7, R3
 	CSEL LT, R3, R7, R7
 	SUB R7, R3
+	CBZ R6, inactive
 	SUBS $8, R7
 	BLT few
 
@@ -6794,6 +6971,13 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $512, R1
+	ADD $512, R0
+	CBNZ R3, word
+	RET
+
 // func extractEachMaskedUnsigned8NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedUnsigned8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -6818,6 +7002,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $64, R8
 	BLT few
 
@@ -7113,6 +7298,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $64, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $64, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedUnsigned16NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedUnsigned16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -7136,6 +7330,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $32, R8
 	BLT few
 
@@ -7346,6 +7541,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $128, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $128, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedUnsigned32NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedUnsigned32NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -7369,6 +7573,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $16, R8
 	BLT few
 
@@ -7528,6 +7733,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $256, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedUnsigned64NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedUnsigned64NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -7553,6 +7767,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $8, R8
 	BLT few
 
@@ -7698,6 +7913,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $512, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $512, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedSigned8NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedSigned8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -7722,6 +7946,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $64, R8
 	BLT few
 
@@ -8039,6 +8264,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $64, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $64, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedSigned16NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedSigned16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -8062,6 +8296,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $32, R8
 	BLT few
 
@@ -8292,6 +8527,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $128, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $128, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedSigned32NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedSigned32NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -8315,6 +8559,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $16, R8
 	BLT few
 
@@ -8492,6 +8737,15 @@ few1:
 return:
 	RET
 
+inactive:
+	// None of the word's lanes is active.
+	ADD $256, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $256, R0
+	CBNZ R5, word
+	RET
+
 // func extractEachMaskedSigned64NEON(dst, src, pos, width, active unsafe.Pointer, n int)
 TEXT ·extractEachMaskedSigned64NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -8517,6 +8771,7 @@ word:
 	CMP R8, R5
 	CSEL LT, R5, R8, R8
 	SUB R8, R5
+	CBZ R7, inactive
 	SUBS $8, R8
 	BLT few
 
@@ -8676,6 +8931,15 @@ few1:
 	FMOVD F7, (R0)
 
 return:
+	RET
+
+inactive:
+	// None of the word's lanes is active.
+	ADD $512, R1
+	ADD $256, R2
+	ADD $256, R3
+	ADD $512, R0
+	CBNZ R5, word
 	RET
 
 // func insertWarp32NEON(dst, src, base, pos, width unsafe.Pointer, active uint32)

@@ -742,7 +742,6 @@ func (g *arm64) masked() {
 	active, left := g.register(), g.register()
 	g.hoist()
 	g.bitsOfLanes()
-	const maskLanes = 64
 	many := unroll * vecBits / g.target.lane
 	group := func(lanes int) int { return min(lanes, 2*vecBits/g.target.element) }
 	turn := func(lanes int) {
@@ -769,6 +768,7 @@ func (g *arm64) masked() {
 	g.op("CMP %s, %s", left, n)
 	g.op("CSEL LT, %s, %s, %s", n, left, left)
 	g.op("SUB %s, %s", left, n)
+	g.op("CBZ %s, inactive", active)
 	g.op("SUBS $%d, %s", many, left)
 	g.op("BLT few")
 	g.label("many")
@@ -794,6 +794,13 @@ func (g *arm64) masked() {
 		}
 	}
 	g.label("return")
+	g.op("RET")
+
+	g.label("inactive")
+	g.comment("None of the word's lanes is active.")
+	g.step(maskLanes)
+	g.op("ADD $%d, %s", maskLanes*g.target.element/8, dst)
+	g.op("CBNZ %s, word", n)
 	g.op("RET")
 }
 

@@ -265,7 +265,6 @@ func (g *amd64) first(n, at, bits reg.Register) access {
 	if bits == nil {
 		a.mask = g.opmask(^uint64(0), n)
 	} else {
-		g.BZHIQ(n, bits, bits)
 		a.mask = g.K()
 		g.KMOVQ(bits, a.mask)
 	}
@@ -806,13 +805,13 @@ func (g *amd64) slice256(p program, n reg.Register, vectors func(index, rest reg
 
 // masked512 is a masked kernel whose bits go to mask registers as they are.
 func (g *amd64) masked512(p program) {
-	rest, bits := g.argument("n"), g.pointers["active"]
+	rest := g.argument("n")
 	index := g.GP64()
 	g.XORL(index.As32(), index.As32())
 	bytes := g.vecLanes() / 8
 	move := map[int]string{1: "B", 2: "W", 4: "D", 8: "Q"}[bytes]
 	vectors := func(name, comment string, count int) {
-		g.loop(name, comment, count*g.vecLanes(), index, rest, func() {
+		g.activeLoop(name, comment, count*g.vecLanes(), index, rest, func(bits reg.Register) {
 			for i := range count {
 				a := g.whole(index, i*g.vecLanes())
 				r := g.body(p, a, nil)
@@ -820,10 +819,9 @@ func (g *amd64) masked512(p program) {
 				g.asm("KMOV"+move, Mem{Base: bits, Disp: i * bytes}, a.mask)
 				g.store(a, r, g.dstBytes(), false)
 			}
-			g.ADDQ(U8(count*bytes), bits)
 		})
 	}
-	if count := min(unroll, 64/g.vecLanes()); count > 1 {
+	if count := min(unroll, maskLanes/g.vecLanes()); count > 1 {
 		vectors("vectors", fmt.Sprintf("%d vectors a turn.", count), count)
 	}
 	vectors("vector", "One vector a turn.", 1)
@@ -831,10 +829,33 @@ func (g *amd64) masked512(p program) {
 	g.JZ(LabelRef("return"))
 	g.Comment("The lanes after the last vector.")
 	word := g.loadBits(bytes)
+	g.BZHIQ(rest, word, word)
+	g.JZ(LabelRef("return"))
 	a := g.first(rest, index, word)
 	g.store(a, g.body(p, a, nil), g.dstBytes(), false)
 	g.Label("return")
 	g.ret()
+}
+
+// maskLanes is the most lanes that one turn of a masked kernel's loop takes. Where none
+// of a turn's lanes is active, nothing of them is accessed: even a store to no lane is
+// slow where the page was never written.
+const maskLanes = 64
+
+// activeLoop runs body over so many lanes at a time while at least that many are left,
+// if any of them is active. The body finds the lanes' bits at the address that it is
+// given.
+func (g *amd64) activeLoop(name, comment string, lanes int, index, rest reg.Register, body func(bits reg.Register)) {
+	bits := g.pointers["active"]
+	g.loop(name, comment, lanes, index, rest, func() {
+		inactive := g.label("inactive")
+		word := g.loadBits(lanes / 8)
+		g.TESTQ(word, word)
+		g.JZ(LabelRef(inactive))
+		body(bits)
+		g.Label(inactive)
+		g.ADDQ(U8(lanes/8), bits)
+	})
 }
 
 // loadBits loads so many bytes of the mask, which are there even if there are
@@ -859,7 +880,7 @@ func (g *amd64) loadBits(bytes int) reg.GPVirtual {
 // everywhere: inactive lanes are stored as they were. The lanes after the last
 // vector are done in ever smaller parts of one.
 func (g *amd64) masked256(p program) {
-	rest, bits := g.argument("n"), g.pointers["active"]
+	rest := g.argument("n")
 	index := g.GP64()
 	g.XORL(index.As32(), index.As32())
 	lanes := g.vecLanes()
@@ -870,7 +891,7 @@ func (g *amd64) masked256(p program) {
 		g.store(a, old, g.dstBytes(), false)
 	}
 	vectors := func(name, comment string, count int) {
-		g.loop(name, comment, count*lanes, index, rest, func() {
+		g.activeLoop(name, comment, count*lanes, index, rest, func(bits reg.Register) {
 			for i := range count {
 				a := g.whole(index, i*lanes)
 				r := g.body(p, a, nil)
@@ -879,12 +900,11 @@ func (g *amd64) masked256(p program) {
 				expand(active, i*lanes%8)
 				blended(a, r, active)
 			}
-			g.ADDQ(U8(count*lanes/8), bits)
 		})
 	}
 	// A turn takes whole bytes of the mask.
 	least := max(1, 8/lanes)
-	if count := min(unroll, 64/lanes); count > least {
+	if count := min(unroll, maskLanes/lanes); count > least {
 		vectors("vectors", fmt.Sprintf("%d vectors a turn.", count), count)
 	}
 	vectors("vector", "As few vectors as a byte of the mask is for.", least)
@@ -893,9 +913,11 @@ func (g *amd64) masked256(p program) {
 	g.Comment("The lanes after the last vector, of fewer than 64.")
 	word := g.loadBits(max(lanes/8, 1))
 	for count := least * lanes / 2; count > 0; count /= 2 {
-		none := fmt.Sprintf("no%d", count)
+		none, inactive := fmt.Sprintf("no%d", count), g.label("inactive")
 		g.TESTQ(U32(count), rest)
 		g.JZ(LabelRef(none))
+		g.TESTL(U32(1<<count-1), word.As32())
+		g.JZ(LabelRef(inactive))
 		a := access{lanes: count, at: index}
 		r := g.body(p, a, nil)
 		active := g.YMM()
@@ -903,6 +925,7 @@ func (g *amd64) masked256(p program) {
 		g.asm("VPBROADCAST"+suffixes[max(lanes, 8)], active.AsX(), active)
 		expand(active, 0)
 		blended(a, r, active)
+		g.Label(inactive)
 		g.SHRQ(U8(count), word)
 		g.ADDQ(U8(count), index)
 		g.Label(none)

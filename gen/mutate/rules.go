@@ -53,6 +53,10 @@ var amd64Rules = []rule{
 	{name: "jump on the contrary", from: `JAE (.*)`, to: `JB $1`},
 	{name: "jump on the contrary", from: `JZ (.*)`, to: `JNZ $1`},
 	{name: "jump on the contrary", from: `JNZ (.*)`, to: `JZ $1`},
+	{name: "skips if a lane is active", from: `TESTQ (\w+), (\w+)\nJZ (inactive\d+)`, to: "SHRQ $$1, $1; TESTQ $1, $2\nJZ $3"},
+	{name: "skips by other lanes' bits", from: `(MOV\w+) \((\w+)\), (\w+)\nTESTQ (.*)`, to: "$1 1($2), $3\nTESTQ $4"},
+	{name: "always skips", from: `JZ (inactive\d+)`, to: `JMP $1`},
+	{name: "never skips", from: `JZ inactive\d+`, to: ``},
 	{name: "alignment too weak", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x0f, $2`},
 	{name: "alignment too strong", from: `ANDQ \$0x([13])f, (.*)`, to: `ANDQ $$0x7f, $2`},
 	{name: "alignment of the end", from: `NEGQ .*`, to: ``},
@@ -60,6 +64,7 @@ var amd64Rules = []rule{
 }
 
 var avx2Rules = []rule{
+	{name: "skips if a lane of the rest is active", from: `TESTL \$0x0*([0-9a-f]+), (\w+)\nJZ (inactive\d+)`, to: "TESTL $$0x${1}0, $2\nJZ $3"},
 	{name: "moved the wrong way", from: `NEGQ (\w+)\nCMOVQLT (.*)`, to: "TESTQ $1, $1\nCMOVQLT $2"},
 	{name: "right shift goes left", from: `JLT right\d+`, to: ``},
 	{name: "short too short, 8 lanes", from: `CMPQ (\w+), \$0x08\nJB (.*)`, to: "CMPQ $1, $$0x07\nJB $2"},
@@ -127,6 +132,10 @@ var arm64Rules = []rule{
 	{name: "loop counts too much", from: `SUBS \$(\d+), (R\d+)\n(BGE|BNE) (.*)`, to: "SUBS $$1+$1, $2\n$3 $4"},
 	{name: "short too short", from: `CMP \$(\d+), (R\d+)\nBLT short(.*)`, to: "CMP $$$1-1, $2\nBLT short$3"},
 	{name: "jump if equal too", from: `(CMP \$2, .*)\nBLT (.*)`, to: "$1\nBLE $2"},
+	{name: "skips if a lane is active", from: `CBZ (\w+), inactive`, to: `TBZ $$0, $1, inactive`},
+	{name: "always skips", from: `CBZ \w+, inactive`, to: `B inactive`},
+	{name: "never skips", from: `CBZ \w+, inactive`, to: ``},
+	{name: "skips too far", from: `(inactive:\n(?:.*\n)*?)ADD \$(\d+), (.*)`, to: `${1}ADD $$8+$2, $3`},
 	{name: "jump on the contrary", from: `BEQ (.*)`, to: `BNE $1`},
 	{name: "jump on the contrary", from: `CBZ (.*)`, to: `CBNZ $1`},
 }

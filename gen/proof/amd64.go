@@ -1197,7 +1197,7 @@ var amd64Table = map[string]meaning{
 	"SHLQ": amd64Shift(64, opShl), "SHRQ": amd64Shift(64, opLshr), "SHRL": amd64Shift(32, opLshr),
 	"RORQ":  amd64Rotate,
 	"BZHIQ": amd64Keep(64),
-	"CMPQ":  amd64Compare(64, false), "TESTQ": amd64Compare(64, true), "TESTB": amd64Compare(8, true),
+	"CMPQ":  amd64Compare(64, false), "TESTQ": amd64Compare(64, true), "TESTL": amd64Compare(32, true), "TESTB": amd64Compare(8, true),
 	"KMOVB": maskMove(8), "KMOVW": maskMove(16), "KMOVD": maskMove(32), "KMOVQ": maskMove(64),
 	"VPMOVB2M": signsToMask(8), "VPMOVW2M": signsToMask(16), "VPMOVD2M": signsToMask(32), "VPMOVQ2M": signsToMask(64),
 	"VPMOVM2B": maskToSigns(8), "VPMOVM2W": maskToSigns(16), "VPMOVM2D": maskToSigns(32), "VPMOVM2Q": maskToSigns(64),

@@ -109,6 +109,10 @@ type machine struct {
 	stored    bool
 	progress  int    // bytes stored so far
 	loops     *loops // if not nil, the state at the head of each loop is compared
+	active    string // Masked: the operand that is the mask
+	way       way
+	apart     bool    // the run is of the way on which no lane is active: nothing is stored
+	skips     []*skip // whose ways have not met
 }
 
 // flags are what condition flags say of the last two numbers that were compared,
@@ -128,9 +132,14 @@ func (m *machine) run() error {
 			return fmt.Errorf("%s runs past its end", m.function.name)
 		}
 		in := m.function.insts[m.pc]
-		m.reached[m.pc] = true
-		m.next = m.pc + 1
-		if err := in.run(m, in); err != nil {
+		err := m.step(in)
+		if skips, ok := err.(*errSkip); ok {
+			err = m.skip(in, skips.lanes)
+		}
+		if err == nil {
+			err = m.meet()
+		}
+		if err != nil {
 			return fmt.Errorf("%s:%d: %s: %w", m.function.file, in.line, in.text, err)
 		}
 		if m.ended {
@@ -144,6 +153,13 @@ func (m *machine) run() error {
 		m.pc = m.next
 	}
 	return fmt.Errorf("%s is still running after %d instructions", m.function.name, mostSteps)
+}
+
+// step executes an instruction.
+func (m *machine) step(in *inst) error {
+	m.reached[m.pc] = true
+	m.next = m.pc + 1
+	return in.run(m, in)
 }
 
 // General registers.
@@ -208,7 +224,7 @@ func (m *machine) decide(t *term) (bool, error) {
 	}
 	for _, x := range symbolsOf(t) {
 		if !uniform(x.name) || x.name == addressName {
-			return false, errors.New("data decides where it goes on")
+			return m.decideActive(t)
 		}
 	}
 	// What has been decided is not decided again.
@@ -426,6 +442,9 @@ func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
 	if err := m.reads(r, offset, (end-first)*n); err != nil {
 		return nil, err
 	}
+	if err := m.guardedBySkip(r, offset, (end-first)*n); err != nil {
+		return nil, err
+	}
 	offset -= first * n
 	key := loadKey{r.content, offset, size, bits, guard}
 	if have := m.loads[key]; have != nil && r.fixed() {
@@ -570,6 +589,12 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 	}
 	if !r.writable {
 		return fmt.Errorf("writes %s, want only dst written", r.name)
+	}
+	if m.apart {
+		return errors.New("stores, want dst left as it was")
+	}
+	if err := m.guardedBySkip(r, at, (end-first)*n); err != nil {
+		return err
 	}
 	if r.cells == nil {
 		r.cells = make([]cell, r.to)

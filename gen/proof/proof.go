@@ -11,8 +11,8 @@
 // reads and writes lets that make a difference. It is an error, which names the
 // line and the situation, if an instruction reads an undefined register or flag,
 // accesses memory outside the operands, writes anything but dst or, with AVX-512,
-// to a lane that is not active, lets data decide where it goes on or what it
-// accesses, breaks the calling convention, or is never executed at all. For longer
+// to a lane that is not active, lets data other than a mask decide where it goes on or
+// what it accesses, breaks the calling convention, or is never executed at all. For longer
 // slices, the states at the head of each outer loop are compared, at lengths
 // further and further apart: they must be the same in each turn but for counters
 // and lanes that move on evenly.
@@ -26,6 +26,12 @@
 // instead of being run with all of them. An Unpack kernel is run with one column of
 // each kind, and with another one before or after it, with whose kinds the lengths
 // take turns: a column must be what it is alone.
+//
+// A masked kernel may jump by bits of the mask (skip.go). Such a jump must go one way
+// exactly when some lanes are all inactive. That way may not write. Where the two ways
+// meet, dst must hold what it held at the jump if those lanes are inactive. It is also an
+// error if a masked kernel accesses an operand but where such a jump skips the access:
+// if none of 64 lanes is active, counted from a multiple of 64, none of them is accessed.
 //
 // Then z3 shows that each expression that occurs, with lanes counted from the
 // result's own, equals the specification (theorem.go). Lanes have few different
@@ -665,6 +671,7 @@ func (s *subject) machine(at situation) (*machine, error) {
 			if p.pointer {
 				r := operand(o.Name, 1)
 				r.from, r.to = 0, (r.to+o.Size-1)/o.Size*o.Size
+				m.active = o.Name
 				v = pointer(r)
 				break
 			}

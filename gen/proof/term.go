@@ -492,8 +492,10 @@ func (s *terms) relative(t *term, lane int) *term {
 func uniform(name string) bool { return strings.HasSuffix(name, ":") }
 
 // replace puts another term in the place of one.
-func (s *terms) replace(t, old, by *term) *term {
-	done := map[*term]*term{old: by}
+func (s *terms) replace(t, old, by *term) *term { return s.replaceAll(t, map[*term]*term{old: by}) }
+
+// replaceAll puts other terms in the place of some, and adds what it replaces.
+func (s *terms) replaceAll(t *term, done map[*term]*term) *term {
 	var replaced func(*term) *term
 	replaced = func(t *term) *term {
 		if r := done[t]; r != nil {
