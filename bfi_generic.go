@@ -2,11 +2,41 @@ package bfi
 
 import (
 	"math/bits"
+	"runtime"
 	"unsafe"
 )
 
-// The portable kernels: what runs where there is no assembly, and what assembly
-// is compared with. They are compiled everywhere.
+// The portable kernels: they run where there is no assembly, and they are compiled
+// and tested everywhere. Their one idea: a general register holds several narrow
+// words, and one shift and one mask do the same to all of them. So each kernel has
+// two loops. The first takes words a register at a time, and the second takes the
+// words that are left, or that are wider than a register.
+
+// anyAlignment reports whether the processor loads a register from any address. The
+// list is the compiler's own.
+const anyAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "386" || runtime.GOARCH == "arm64" ||
+	runtime.GOARCH == "loong64" || runtime.GOARCH == "ppc64" || runtime.GOARCH == "ppc64le" ||
+	runtime.GOARCH == "s390x" || runtime.GOARCH == "wasm"
+
+// registerBytes is the size of a general register.
+const registerBytes = unsafe.Sizeof(uint(0))
+
+// These helpers have no type parameter, because a kernel would look into its
+// dictionary for each one that has.
+
+// register returns the register at i bytes from p.
+func register(p unsafe.Pointer, i uintptr) *uint { return (*uint)(unsafe.Add(p, i)) }
+
+// inRegisters returns how many bytes of n words of that size a kernel takes a
+// register at a time. There are none if words are wider than registers, or if the
+// processor cannot load a register from an operand's address; addresses are the
+// operands' addresses ORed together.
+func inRegisters(n int, size, addresses uintptr) uintptr {
+	if size > registerBytes || !anyAlignment && addresses%registerBytes != 0 {
+		return 0
+	}
+	return uintptr(n) * size &^ (registerBytes - 1)
+}
 
 // bitsOf is the width of a word.
 func bitsOf[T Word]() uint32 { return uint32(8 * unsafe.Sizeof(T(0))) }
@@ -14,10 +44,13 @@ func bitsOf[T Word]() uint32 { return uint32(8 * unsafe.Sizeof(T(0))) }
 // low is a word whose lowest n bits are ones.
 func low(n uint32) uint64 { return 1<<n - 1 }
 
-// replicate is v in each lane of its width. The division is by a constant.
-func replicate[T Word](v T) uint64 {
-	lane := ^uint64(0) >> (64 - bitsOf[T]())
-	return uint64(v) & lane * (^uint64(0) / lane)
+// replicate is v in each lane of its width.
+func replicate[T Word](v T) uint64 { return replicated(uint64(v), unsafe.Sizeof(v)) }
+
+// replicated returns v in each lane of size bytes. The division is by a constant.
+func replicated(v uint64, size uintptr) uint64 {
+	lane := ^uint64(0) >> (64 - 8*size)
+	return v & lane * (^uint64(0) / lane)
 }
 
 // fieldBits has ones in a field.
@@ -44,12 +77,27 @@ func extraction[T Word](pos, width uint32) (shift uint32, mask, sign T) {
 	return pos, mask, sign
 }
 
+// The kernels take slices and hand on pointers: these fit into registers, and they
+// need no check in loops.
+
 func insertGeneric[T Word](dst, src, base []T, pos uint32, mask T) {
-	src, base = src[:len(dst)], base[:len(dst)]
-	// A pos past the word's end has an empty mask: what it is does not matter.
-	pos %= 64
-	for i := range dst {
-		dst[i] = base[i] ^ (base[i]^T(uint64(src[i])<<pos))&mask
+	insertAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(base)),
+		len(dst), pos, mask)
+}
+
+func insertAt[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T) {
+	size := unsafe.Sizeof(T(0))
+	i, packed, end := uintptr(0), inRegisters(n, size, uintptr(dst)|uintptr(src)|uintptr(base)), uintptr(n)*size
+	// A product with a power of two is what a shift gives, in a third of the time. If pos is
+	// past the word, the mask is empty and the factor does not matter.
+	factor, masks := uint(1)<<(pos%64), uint(replicated(uint64(mask), size))
+	for ; i < packed; i += registerBytes {
+		b := *register(base, i)
+		*register(dst, i) = b ^ (b^*register(src, i)*factor)&masks
+	}
+	for ; i < end; i += size {
+		s, b := *(*T)(unsafe.Add(src, i)), *(*T)(unsafe.Add(base, i))
+		*(*T)(unsafe.Add(dst, i)) = b ^ (b^s<<(pos%64))&mask
 	}
 }
 
@@ -62,16 +110,37 @@ func insertEachGeneric[T Word](dst, src, base []T, pos, width []uint32) {
 
 // fillGeneric gets the value in its place, and nothing else.
 func fillGeneric[T Word](dst, base []T, value, mask T) {
-	base = base[:len(dst)]
-	for i := range dst {
-		dst[i] = base[i]&^mask | value
+	fillAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(base)), len(dst), value, mask)
+}
+
+func fillAt[T Word](dst, base unsafe.Pointer, n int, value, mask T) {
+	size := unsafe.Sizeof(T(0))
+	i, packed, end := uintptr(0), inRegisters(n, size, uintptr(dst)|uintptr(base)), uintptr(n)*size
+	values, keep := uint(replicated(uint64(value), size)), uint(replicated(uint64(^mask), size))
+	for ; i < packed; i += registerBytes {
+		*register(dst, i) = *register(base, i)&keep | values
+	}
+	for ; i < end; i += size {
+		*(*T)(unsafe.Add(dst, i)) = *(*T)(unsafe.Add(base, i))&^mask | value
 	}
 }
 
 func selectBitsGeneric[T Word](dst, mask, src, base []T) {
-	mask, src, base = mask[:len(dst)], src[:len(dst)], base[:len(dst)]
-	for i := range dst {
-		dst[i] = base[i] ^ (base[i]^src[i])&mask[i]
+	selectAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(mask)),
+		unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(base)), len(dst), unsafe.Sizeof(T(0)))
+}
+
+// selectAt has no use for the words' type: past the registers it goes byte by byte.
+func selectAt(dst, mask, src, base unsafe.Pointer, n int, size uintptr) {
+	i, end := uintptr(0), uintptr(n)*size
+	packed := inRegisters(int(end), 1, uintptr(dst)|uintptr(mask)|uintptr(src)|uintptr(base))
+	for ; i < packed; i += registerBytes {
+		b := *register(base, i)
+		*register(dst, i) = b ^ (b^*register(src, i))&*register(mask, i)
+	}
+	for ; i < end; i++ {
+		b := *(*uint8)(unsafe.Add(base, i))
+		*(*uint8)(unsafe.Add(dst, i)) = b ^ (b^*(*uint8)(unsafe.Add(src, i)))&*(*uint8)(unsafe.Add(mask, i))
 	}
 }
 
@@ -83,16 +152,56 @@ func extractEachGeneric[T Word](dst, src []T, pos, width []uint32) {
 }
 
 func extractGeneric[T Word](dst, src []T, pos uint32, mask, sign T) {
-	src = src[:len(dst)]
-	pos %= 64 // as where fields are inserted
-	for i := range dst {
-		dst[i] = T(uint64(src[i])>>pos)&mask ^ sign - sign
+	extractAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), len(dst), pos, mask, sign)
+}
+
+func extractAt[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T) {
+	size := unsafe.Sizeof(T(0))
+	i, packed, end := uintptr(0), inRegisters(n, size, uintptr(dst)|uintptr(src)), uintptr(n)*size
+	// Go guards a shift against a count past the width, but not a rotation. The mask takes
+	// out what a rotation brings in.
+	back, masks := -int(pos), uint(replicated(uint64(mask), size))
+	if sign == 0 {
+		for ; i < packed; i += registerBytes {
+			*register(dst, i) = bits.RotateLeft(*register(src, i), back) & masks
+		}
+	} else {
+		// The product of a sign and above is all bits above the field. A subtraction would
+		// borrow from the next word.
+		signs, above := uint(replicated(uint64(sign), size)), uint(low(uint32(8*size))&^uint64(mask)>>bits.TrailingZeros64(uint64(sign)))
+		for ; i < packed; i += registerBytes {
+			field := bits.RotateLeft(*register(src, i), back) & masks
+			*register(dst, i) = field | field&signs*above
+		}
+	}
+	for ; i < end; i += size {
+		s := *(*T)(unsafe.Add(src, i))
+		*(*T)(unsafe.Add(dst, i)) = T(bits.RotateLeft64(uint64(s), back))&mask ^ sign - sign
 	}
 }
 
+// Under a mask a kernel visits the active lanes. If whole elements of the mask are
+// ones, it does these runs of lanes as if there were no mask.
+
 func insertMaskedGeneric[T Word, M Mask](dst, src, base []T, active []M, pos uint32, mask T) {
+	if hasRuns(active) {
+		insertRuns(dst, src, base, active, pos, mask)
+		return
+	}
 	for i := range lanes(active, len(dst)) {
 		dst[i] = base[i] ^ (base[i]^T(uint64(src[i])<<(pos%64)))&mask
+	}
+}
+
+func insertRuns[T Word, M Mask](dst, src, base []T, active []M, pos uint32, mask T) {
+	for len(active) > 0 {
+		k, n, full := run(active, len(dst))
+		if full {
+			insertGeneric(dst[:n], src[:n], base[:n], pos, mask)
+		} else {
+			insertMaskedGeneric(dst[:n], src[:n], base[:n], active[:k], pos, mask)
+		}
+		dst, src, base, active = dst[n:], src[n:], base[n:], active[k:]
 	}
 }
 
@@ -103,20 +212,68 @@ func insertEachMaskedGeneric[T Word, M Mask](dst, src, base []T, pos, width []ui
 }
 
 func fillMaskedGeneric[T Word, M Mask](dst, base []T, active []M, value, mask T) {
+	if hasRuns(active) {
+		fillRuns(dst, base, active, value, mask)
+		return
+	}
 	for i := range lanes(active, len(dst)) {
 		dst[i] = base[i]&^mask | value
 	}
 }
 
+func fillRuns[T Word, M Mask](dst, base []T, active []M, value, mask T) {
+	for len(active) > 0 {
+		k, n, full := run(active, len(dst))
+		if full {
+			fillGeneric(dst[:n], base[:n], value, mask)
+		} else {
+			fillMaskedGeneric(dst[:n], base[:n], active[:k], value, mask)
+		}
+		dst, base, active = dst[n:], base[n:], active[k:]
+	}
+}
+
 func selectMaskedGeneric[T Word, M Mask](dst, mask, src, base []T, active []M) {
+	if hasRuns(active) {
+		selectRuns(dst, mask, src, base, active)
+		return
+	}
 	for i := range lanes(active, len(dst)) {
 		dst[i] = base[i] ^ (base[i]^src[i])&mask[i]
 	}
 }
 
+func selectRuns[T Word, M Mask](dst, mask, src, base []T, active []M) {
+	for len(active) > 0 {
+		k, n, full := run(active, len(dst))
+		if full {
+			selectBitsGeneric(dst[:n], mask[:n], src[:n], base[:n])
+		} else {
+			selectMaskedGeneric(dst[:n], mask[:n], src[:n], base[:n], active[:k])
+		}
+		dst, mask, src, base, active = dst[n:], mask[n:], src[n:], base[n:], active[k:]
+	}
+}
+
 func extractMaskedGeneric[T Word, M Mask](dst, src []T, active []M, pos uint32, mask, sign T) {
+	if hasRuns(active) {
+		extractRuns(dst, src, active, pos, mask, sign)
+		return
+	}
 	for i := range lanes(active, len(dst)) {
 		dst[i] = T(uint64(src[i])>>(pos%64))&mask ^ sign - sign
+	}
+}
+
+func extractRuns[T Word, M Mask](dst, src []T, active []M, pos uint32, mask, sign T) {
+	for len(active) > 0 {
+		k, n, full := run(active, len(dst))
+		if full {
+			extractGeneric(dst[:n], src[:n], pos, mask, sign)
+		} else {
+			extractMaskedGeneric(dst[:n], src[:n], active[:k], pos, mask, sign)
+		}
+		dst, src, active = dst[n:], src[n:], active[k:]
 	}
 }
 
@@ -141,6 +298,22 @@ func lanes[M Mask](active []M, n int) func(yield func(int) bool) {
 			}
 		}
 	}
+}
+
+// hasRuns reports whether an element of the mask is all ones. It looks at two, because
+// to look at each would slow down masks with few lanes.
+func hasRuns[M Mask](active []M) bool {
+	return len(active) > 0 && (active[0] == ^M(0) || active[len(active)/2] == ^M(0))
+}
+
+// run returns how many mask elements active begins with that are all ones, or else
+// that are not. It also returns how many of n lanes they are for.
+func run[M Mask](active []M, n int) (elements, lanes int, full bool) {
+	full = active[0] == ^M(0)
+	for elements < len(active) && (active[elements] == ^M(0)) == full {
+		elements++
+	}
+	return elements, min(elements*maskBits[M](), n), full
 }
 
 // lastBits is the part of a mask for the lanes after the last 64 that are whole.
