@@ -21,6 +21,7 @@ type job struct {
 	replaces string // what the call replaces, which is calls of the library, too
 	replaced func(x *operands) func(n int)
 	libyuv   string // its function for this, if any
+	byHand   bool   // whether there is a loop in C with the vector instructions that a specialist would pick
 	bars     []bar
 }
 
@@ -32,11 +33,18 @@ func repeat(n int, f func()) {
 	}
 }
 
-// An operand is a slice with an element of so many bits for each lane.
+// An operand is a slice with an element of so many bits for each lane, or with several.
 type operand struct {
 	bits int
 	kind kind
+	more int // elements of a lane after the first
 }
+
+// elements returns the elements that n lanes have.
+func (o operand) elements(n int) int { return n * (1 + o.more) }
+
+// laneBits returns the bits that a lane has.
+func (o operand) laneBits() int { return o.elements(1) * o.bits }
 
 type kind int
 
@@ -99,16 +107,17 @@ func jobs() []job {
 	js = append(js, maskedJobs()...)
 	js = append(js, warpJobs[uint32]("u32")...)
 	js = append(js, warpJobs[uint64]("u64")...)
-	return append(js, columnJobs()...)
+	js = append(js, columnJobs()...)
+	return append(js, arrayJobs()...)
 }
 
 // insertJob is not inlined, or repeat would not be in what it returns.
 //
 //go:noinline
 func insertJob[T word](name string, bars []bar) job {
-	in := operand{bitsOf[T](), input}
+	in := operand{bits: bitsOf[T](), kind: input}
 	return job{
-		name: "Insert/" + name, operands: []operand{{in.bits, output}, in, in}, inPlace: 2, bars: bars,
+		name: "Insert/" + name, operands: []operand{{bits: in.bits, kind: output}, in, in}, inPlace: 2, bars: bars,
 		want: func(x *operands, v []uint64) uint64 { return uint64(bfi.Bfi(T(v[1]), T(v[2]), x.pos, x.width)) },
 		work: func(x *operands) (ours, loop func(n int)) {
 			dst, src, base := of[T](x, 0), of[T](x, 1), of[T](x, 2)
@@ -126,8 +135,8 @@ func insertJob[T word](name string, bars []bar) job {
 
 // sliceJobs are the other functions over slices. Bars are for words of 32 bits.
 func sliceJobs[T word](name string) []job {
-	in := operand{bitsOf[T](), input}
-	out, pos, width := operand{in.bits, output}, operand{32, posOf}, operand{32, widthOf}
+	in := operand{bits: bitsOf[T](), kind: input}
+	out, pos, width := operand{bits: in.bits, kind: output}, operand{bits: 32, kind: posOf}, operand{bits: 32, kind: widthOf}
 	js := []job{{
 		name: "InsertEach/" + name, operands: []operand{out, in, in, pos, width}, inPlace: 2,
 		bars: []bar{{apart, cached, goLoop, 25, 8, 0}, {apart, cached, cLoop, 1.35, 0, 0}, {apart, cached, archsimdLoop, 4, 0, 0}},
@@ -222,7 +231,7 @@ func isActive(active []uint64, i int) bool { return active[i/64]>>(i%64)&1 != 0 
 // maskedJobs are under a mask with half of the lanes active at random. The loops
 // test each lane's bit; the portable kernels are loops over the bits that are set.
 func maskedJobs() []job {
-	in, out, active := operand{32, input}, operand{32, output}, operand{1, input}
+	in, out, active := operand{bits: 32, kind: input}, operand{bits: 32, kind: output}, operand{bits: 1, kind: input}
 	insert := insertJob[uint32]("u32", nil)
 	return []job{{
 		name: "InsertMasked/u32", operands: []operand{out, in, in, active}, active: 3, want: insert.want,
@@ -301,8 +310,8 @@ func maskedJobs() []job {
 }
 
 func warpJobs[T interface{ uint32 | uint64 }](name string) []job {
-	in := operand{bitsOf[T](), input}
-	out, pos, width := operand{in.bits, output}, operand{32, posOf}, operand{32, widthOf}
+	in := operand{bits: bitsOf[T](), kind: input}
+	out, pos, width := operand{bits: in.bits, kind: output}, operand{bits: 32, kind: posOf}, operand{bits: 32, kind: widthOf}
 	slices := sliceJobs[T](name)
 	js := []job{{
 		name: "InsertWarp/" + name, operands: []operand{out, in, in, pos, width}, warp: true, want: slices[0].want,
@@ -383,8 +392,8 @@ func columnBars(overGo, overC [2]float64, more ...bar) []bar {
 // columnJobs make words out of columns, and columns out of words. Fields are
 // constants in the loops; the library gets them anew with each call.
 func columnJobs() []job {
-	u8, u16, u32, u64 := operand{8, input}, operand{16, input}, operand{32, input}, operand{64, input}
-	toU8, toU16, toU32, toU64 := operand{8, output}, operand{16, output}, operand{32, output}, operand{64, output}
+	u8, u16, u32, u64 := operand{bits: 8, kind: input}, operand{bits: 16, kind: input}, operand{bits: 32, kind: input}, operand{bits: 64, kind: input}
+	toU8, toU16, toU32, toU64 := operand{bits: 8, kind: output}, operand{bits: 16, kind: output}, operand{bits: 32, kind: output}, operand{bits: 64, kind: output}
 	rgba := []field{{1, 0, 8, 0}, {2, 8, 8, 0}, {3, 16, 8, 0}, {4, 24, 8, 0}}
 	nibbles := []field{{1, 0, 4, 0}, {2, 4, 4, 0}}
 	rgb10a2 := []field{{1, 0, 10, 0}, {2, 10, 10, 0}, {3, 20, 10, 0}, {4, 30, 2, 0}}

@@ -15,7 +15,7 @@
 
 typedef void work(PARAMETERS);
 
-static struct entry { const char *name; int in_place; work *work; } entries[64];
+static struct entry { const char *name; int in_place; work *work; } entries[128];
 static int count;
 
 static void enter(const char *name, int in_place, work *w) { entries[count++] = (struct entry){name, in_place, w}; }
@@ -135,6 +135,237 @@ ENTERED(unpack_rgb10a2, "Unpack/rgb10a2", 0) {
 		a[i] = src[i] >> 30;
 	}
 }
+
+// Words out of adjacent elements, and back.
+
+ENTERED(pack_rgb24, "Pack/rgb24", 0) {
+	uint32_t *dst = p0; const uint8_t *rgb = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = rgb[3 * i] | rgb[3 * i + 1] << 8 | rgb[3 * i + 2] << 16 | 0xff000000;
+}
+
+ENTERED(unpack_rgb24, "Unpack/rgb24", 0) {
+	const uint32_t *src = p0; uint8_t *rgb = p1;
+	for (size_t i = 0; i < n; i++) {
+		rgb[3 * i] = src[i];
+		rgb[3 * i + 1] = src[i] >> 8;
+		rgb[3 * i + 2] = src[i] >> 16;
+	}
+}
+
+ENTERED(pack_rgb565_rgba, "Pack/rgb565-rgba", 0) {
+	uint16_t *dst = p0; const uint8_t *pix = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = pix[4 * i] >> 3 << 11 | pix[4 * i + 1] >> 2 << 5 | pix[4 * i + 2] >> 3;
+}
+
+ENTERED(pack_samples24, "Pack/samples24", 0) {
+	int32_t *dst = p0; const uint8_t *wire = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = (int32_t)(wire[3 * i] << 8 | wire[3 * i + 1] << 16 | (uint32_t)wire[3 * i + 2] << 24) >> 8;
+}
+
+ENTERED(pack_stereo_apart, "Pack/stereo-apart", 0) {
+	const uint16_t *stereo = p0; uint16_t *left = p1, *right = p2;
+	for (size_t i = 0; i < n; i++) left[i] = stereo[2 * i], right[i] = stereo[2 * i + 1];
+}
+
+ENTERED(pack_big_endian, "Pack/big-endian", 0) {
+	uint64_t *dst = p0; const uint64_t *wire = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = __builtin_bswap64(wire[i]);
+}
+
+#define BGRA_LANE(w) ((w & 0xff00ff00) | (w >> 16 & 0xff) | (w & 0xff) << 16)
+ENTERED(pack_bgra, "Pack/bgra", 0) {
+	uint32_t *dst = p0; const uint32_t *src = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = BGRA_LANE(src[i]);
+}
+
+ENTERED(pack_bgra_in_place, "Pack/bgra", 1) {
+	uint32_t *dst = p0;
+	for (size_t i = 0; i < n; i++) dst[i] = BGRA_LANE(dst[i]);
+}
+
+ENTERED(pack_swap32, "Pack/swap32", 0) {
+	uint32_t *dst = p0; const uint32_t *src = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = __builtin_bswap32(src[i]);
+}
+
+ENTERED(pack_swap64, "Pack/swap64", 0) {
+	uint64_t *dst = p0; const uint64_t *src = p1;
+	for (size_t i = 0; i < n; i++) dst[i] = __builtin_bswap64(src[i]);
+}
+
+#define DENSE(name, element, count, width) \
+	ENTERED(JOIN(pack_dense_, width), "Pack/" name, 0) { \
+		uint64_t *dst = p0; const element *v = p1; \
+		for (size_t i = 0; i < n; i++) { \
+			uint64_t w = 0; \
+			for (int j = 0; j < count; j++) w |= (v[count * i + j] & ((1ull << width) - 1)) << (width * j); \
+			dst[i] = w; \
+		} \
+	} \
+	ENTERED(JOIN(unpack_dense_, width), "Unpack/" name, 0) { \
+		const uint64_t *src = p0; element *v = p1; \
+		for (size_t i = 0; i < n; i++) \
+			for (int j = 0; j < count; j++) v[count * i + j] = src[i] >> (width * j) & ((1ull << width) - 1); \
+	}
+
+DENSE("1-bit", uint8_t, 64, 1)
+DENSE("4-bit", uint8_t, 16, 4)
+DENSE("5-bit", uint8_t, 12, 5)
+DENSE("7-bit", uint8_t, 9, 7)
+DENSE("15-bit", uint16_t, 4, 15)
+
+#if defined(__AVX512VBMI__) && defined(__AVX512BW__) && defined(__BMI2__)
+#include <immintrin.h>
+
+// What a specialist writes by hand, with the fields as constants. What is left after the last vector is done by the
+// loops above.
+
+#define REST(loop) loop(n - i, q0, q1, 0, 0, 0, value, pos, width, active)
+
+static __m512i index512(int (*f)(int)) {
+	uint8_t v[64];
+	for (int i = 0; i < 64; i++) v[i] = f(i);
+	return _mm512_loadu_si512(v);
+}
+
+static int of_three(int i) { return i / 4 * 3 + i % 4; }
+static int to_three(int i) { return i / 3 * 4 + i % 3; }
+static int bgra(int i) { return (i & ~3) + (int[]){2, 1, 0, 3}[i & 3]; }
+
+ENTERED(pack_rgb24_by_hand, "Pack/rgb24 by hand", 0) {
+	__m512i index = index512(of_three), alpha = _mm512_set1_epi32(0xff000000);
+	size_t i = 0;
+	for (; i + 16 <= n; i += 16) {
+		__m512i v = _mm512_maskz_loadu_epi8((1ull << 48) - 1, (uint8_t *)p1 + 3 * i);
+		_mm512_storeu_si512((uint32_t *)p0 + i, _mm512_or_si512(alpha, _mm512_maskz_permutexvar_epi8(0x7777777777777777, index, v)));
+	}
+	void *q0 = (uint32_t *)p0 + i, *q1 = (uint8_t *)p1 + 3 * i;
+	REST(pack_rgb24);
+}
+
+ENTERED(unpack_rgb24_by_hand, "Unpack/rgb24 by hand", 0) {
+	__m512i index = index512(to_three);
+	size_t i = 0;
+	for (; i + 16 <= n; i += 16) {
+		__m512i v = _mm512_loadu_si512((uint32_t *)p0 + i);
+		_mm512_mask_storeu_epi8((uint8_t *)p1 + 3 * i, (1ull << 48) - 1, _mm512_permutexvar_epi8(index, v));
+	}
+	void *q0 = (uint32_t *)p0 + i, *q1 = (uint8_t *)p1 + 3 * i;
+	REST(unpack_rgb24);
+}
+
+ENTERED(pack_rgb565_rgba_by_hand, "Pack/rgb565-rgba by hand", 0) {
+	__m512i red = _mm512_set1_epi32(0xf800), green = _mm512_set1_epi32(0x7e0), blue = _mm512_set1_epi32(0x1f);
+	size_t i = 0;
+	for (; i + 16 <= n; i += 16) {
+		__m512i v = _mm512_loadu_si512((uint32_t *)p1 + i);
+		__m512i w = _mm512_and_si512(_mm512_slli_epi32(v, 8), red);
+		w = _mm512_or_si512(w, _mm512_and_si512(_mm512_srli_epi32(v, 5), green));
+		w = _mm512_or_si512(w, _mm512_and_si512(_mm512_srli_epi32(v, 19), blue));
+		_mm256_storeu_si256((void *)((uint16_t *)p0 + i), _mm512_cvtepi32_epi16(w));
+	}
+	void *q0 = (uint16_t *)p0 + i, *q1 = (uint8_t *)p1 + 4 * i;
+	REST(pack_rgb565_rgba);
+}
+
+#define BGRA_BY_HAND(src) \
+	__m512i index = index512(bgra); \
+	size_t i = 0; \
+	for (; i + 16 <= n; i += 16) \
+		_mm512_storeu_si512((uint32_t *)p0 + i, _mm512_shuffle_epi8(_mm512_loadu_si512((uint32_t *)src + i), index))
+
+ENTERED(pack_bgra_by_hand, "Pack/bgra by hand", 0) {
+	BGRA_BY_HAND(p1);
+	void *q0 = (uint32_t *)p0 + i, *q1 = (uint32_t *)p1 + i;
+	REST(pack_bgra);
+}
+
+ENTERED(pack_bgra_in_place_by_hand, "Pack/bgra by hand", 1) {
+	BGRA_BY_HAND(p0);
+	void *q0 = (uint32_t *)p0 + i, *q1 = p1;
+	REST(pack_bgra_in_place);
+}
+
+static uint64_t load64(const void *p) { uint64_t v; memcpy(&v, p, 8); return v; }
+static void store64(void *p, uint64_t v) { memcpy(p, &v, 8); }
+static uint32_t load32(const void *p) { uint32_t v; memcpy(&v, p, 4); return v; }
+
+ENTERED(pack_5_by_hand, "Pack/5-bit by hand", 0) {
+	const uint8_t *v = p1;
+	for (size_t i = 0; i < n; i++)
+		((uint64_t *)p0)[i] = _pext_u64(load64(v + 12 * i), 0x1f1f1f1f1f1f1f1f) | _pext_u64(load32(v + 12 * i + 8), 0x1f1f1f1f) << 40;
+}
+
+ENTERED(pack_7_by_hand, "Pack/7-bit by hand", 0) {
+	const uint8_t *v = p1;
+	for (size_t i = 0; i < n; i++)
+		((uint64_t *)p0)[i] = _pext_u64(load64(v + 9 * i), 0x7f7f7f7f7f7f7f7f) | (uint64_t)(v[9 * i + 8] & 0x7f) << 56;
+}
+
+static int first_five(int i) { return 5 * (i % 8 + i / 8 % 2 * 8) & 63; }
+static int first_seven(int i) { return 7 * (i % 8 + i / 8 % 2 * 8) & 63; }
+static int twelve(int i) { return i / 12 * 16 + i % 12 & 63; }
+static int nine(int i) { return i / 9 * 16 + i % 9 & 63; }
+
+// Four words a turn: each twice, so that eight elements come out of each copy.
+#define UNPACK_BY_HAND(count, width, first, closed, loop) \
+	__m512i from = index512(first), close = index512(closed), mask = _mm512_set1_epi8((1 << width) - 1); \
+	__m512i twice = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3); \
+	size_t i = 0; \
+	for (; i + 4 <= n; i += 4) { \
+		__m512i v = _mm512_permutexvar_epi64(twice, _mm512_castsi256_si512(_mm256_loadu_si256((void *)((uint64_t *)p0 + i)))); \
+		v = _mm512_and_si512(mask, _mm512_multishift_epi64_epi8(from, v)); \
+		_mm512_mask_storeu_epi8((uint8_t *)p1 + count * i, (1ull << (4 * count)) - 1, _mm512_permutexvar_epi8(close, v)); \
+	} \
+	void *q0 = (uint64_t *)p0 + i, *q1 = (uint8_t *)p1 + count * i; \
+	REST(loop)
+
+ENTERED(unpack_5_by_hand, "Unpack/5-bit by hand", 0) { UNPACK_BY_HAND(12, 5, first_five, twelve, unpack_dense_5); }
+ENTERED(unpack_7_by_hand, "Unpack/7-bit by hand", 0) { UNPACK_BY_HAND(9, 7, first_seven, nine, unpack_dense_7); }
+
+ENTERED(pack_4_by_hand, "Pack/4-bit by hand", 0) {
+	__m512i low = _mm512_set1_epi8(15), weights = _mm512_set1_epi16(0x1001);
+	size_t i = 0;
+	for (; i + 4 <= n; i += 4) {
+		__m512i v = _mm512_and_si512(low, _mm512_loadu_si512((uint8_t *)p1 + 16 * i));
+		_mm256_storeu_si256((void *)((uint64_t *)p0 + i), _mm512_cvtepi16_epi8(_mm512_maddubs_epi16(v, weights)));
+	}
+	void *q0 = (uint64_t *)p0 + i, *q1 = (uint8_t *)p1 + 16 * i;
+	REST(pack_dense_4);
+}
+
+ENTERED(unpack_4_by_hand, "Unpack/4-bit by hand", 0) {
+	__m512i low = _mm512_set1_epi8(15);
+	size_t i = 0;
+	for (; i + 4 <= n; i += 4) {
+		__m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256((void *)((uint64_t *)p0 + i)));
+		_mm512_storeu_si512((uint8_t *)p1 + 16 * i, _mm512_and_si512(low, _mm512_or_si512(v, _mm512_slli_epi16(v, 4))));
+	}
+	void *q0 = (uint64_t *)p0 + i, *q1 = (uint8_t *)p1 + 16 * i;
+	REST(unpack_dense_4);
+}
+
+ENTERED(pack_1_by_hand, "Pack/1-bit by hand", 0) {
+	__m512i bit = _mm512_set1_epi8(1);
+	for (size_t i = 0; i < n; i++)
+		((uint64_t *)p0)[i] = _mm512_test_epi8_mask(bit, _mm512_loadu_si512((uint8_t *)p1 + 64 * i));
+}
+
+ENTERED(unpack_1_by_hand, "Unpack/1-bit by hand", 0) {
+	for (size_t i = 0; i < n; i++)
+		_mm512_storeu_si512((uint8_t *)p1 + 64 * i, _mm512_maskz_set1_epi8(((uint64_t *)p0)[i], 1));
+}
+
+ENTERED(pack_15_by_hand, "Pack/15-bit by hand", 0) {
+	for (size_t i = 0; i < n; i++)
+		((uint64_t *)p0)[i] = _pext_u64(load64((uint64_t *)p1 + i), 0x7fff7fff7fff7fff);
+}
+
+ENTERED(unpack_15_by_hand, "Unpack/15-bit by hand", 0) {
+	for (size_t i = 0; i < n; i++)
+		store64((uint64_t *)p1 + i, _pdep_u64(((uint64_t *)p0)[i], 0x7fff7fff7fff7fff));
+}
+#endif
 
 // libyuv's functions take planes with strides, width and height. What it calls
 // ARGB has blue in the low bits; Pack/rgba has red there.

@@ -121,7 +121,7 @@ func cases(js []job, opts *options) []benchCase {
 			places = append(places, inPlace, misaligned)
 		}
 		for _, at := range places {
-			for _, n := range lanes {
+			for _, n := range j.lengths(lanes) {
 				c := benchCase{j, at, n}
 				held := slices.ContainsFunc(j.bars, func(b bar) bool { return b.place == at && b.lanes == n })
 				if opts.run.MatchString(c.String()) && (held || !opts.quick || n == cached) {
@@ -131,6 +131,17 @@ func cases(js []job, opts *options) []benchCase {
 		}
 	}
 	return cs
+}
+
+// lengths returns those of a list at which the job's operands are no longer than the longest of others, and those that
+// bars are about.
+func (j *job) lengths(list []int) []int {
+	lengths := slices.Clone(list)
+	for _, b := range j.bars {
+		lengths = append(lengths, b.lanes)
+	}
+	slices.Sort(lengths)
+	return slices.DeleteFunc(slices.Compact(lengths), func(n int) bool { return n*j.laneWords() > memory })
 }
 
 func bench(opts *options, stdout, stderr io.Writer) error {
@@ -163,11 +174,12 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 		return err
 	}
 	start := time.Now()
-	longest := 0
+	longest, harsh := 0, 0
 	for _, c := range todo {
-		longest = max(longest, c.length())
+		longest = max(longest, c.length()*c.job.laneWords())
+		harsh = max(harsh, harshLanes*c.job.laneWords())
 	}
-	s, small := newStore(longest), newStore(harshLanes)
+	s, small := newStore(longest), newStore(harsh)
 	for i, c := range todo {
 		// The first case of a place has answers checked on operands that expose
 		// each bit; the first of a job fills its streams.
@@ -248,7 +260,7 @@ func gains(todo []benchCase, opts *options, stdout io.Writer) error {
 		}
 		bits := c.job.laneBits(apart)
 		most := movedMebibytes[len(movedMebibytes)-1] << 23 / bits
-		s := newStore(most)
+		s := newStore(most * c.job.laneWords())
 		s.fill(c.job, most, false)
 		for _, kernel := range tune.Kernels[1:] {
 			fmt.Fprintf(t, "%s\t%s\t", c.job.name, kernel)

@@ -24,6 +24,7 @@ const (
 	cLoop        = "C loop"
 	archsimdLoop = "archsimd"
 	libyuv       = "libyuv"
+	byHand       = "C by hand"
 	limit        = "limit"
 )
 
@@ -75,7 +76,10 @@ func contenders(x *operands) []contender {
 	if j.libyuv != "" {
 		add(libyuv, "", 0, cWork(j.libyuv, x))
 	}
-	if !j.warp {
+	if j.byHand {
+		add(byHand, "", 0, cWork(j.name+" by hand", x))
+	}
+	if !j.warp && j.limited() {
 		add(limit, "", 0, cLimit(limitMoves(x), x))
 	}
 	return cs
@@ -88,13 +92,16 @@ type move struct {
 	src        [4]int64
 }
 
+// limited reports whether limitMoves has moves for the job: where a lane has few elements.
+func (j *job) limited() bool { return j.laneWords() == 1 }
+
 // limitMoves read all inputs of a job once and write all its outputs once, whole
 // vectors at a time, whatever widths the elements have. Active masks are left out.
 func limitMoves(x *operands) []move {
 	// In chunks of n bytes, so that an element of 32 bits has four.
 	var in, out []int64
 	for k, o := range x.job.operands {
-		for chunk := range o.bits / 8 {
+		for chunk := range o.laneBits() / 8 {
 			at := int64(k + 8*chunk*x.n)
 			if o.kind == output {
 				out = append(out, at)

@@ -33,15 +33,17 @@ type operands struct {
 	active     uint32 // of a warp
 }
 
-// of is stream k as a slice.
-func of[T word](x *operands, k int) []T { return unsafe.Slice((*T)(x.p[k]), x.n) }
+// of returns stream k as a slice.
+func of[T word](x *operands, k int) []T {
+	return unsafe.Slice((*T)(x.p[k]), x.job.operands[k].elements(x.n))
+}
 
 // mask is stream k as an active mask.
 func (x *operands) mask(k int) []uint64 { return unsafe.Slice((*uint64)(x.p[k]), (x.n+63)/64) }
 
 func warp[T word](x *operands, k int) *[bfi.WarpSize]T { return (*[bfi.WarpSize]T)(x.p[k]) }
 
-// at is lane i of stream k.
+// at returns element i of stream k.
 func (x *operands) at(k, i int) uint64 {
 	switch x.job.operands[k].bits {
 	case 1:
@@ -56,11 +58,15 @@ func (x *operands) at(k, i int) uint64 {
 	return of[uint64](x, k)[i]
 }
 
-// lane is lane i of every stream.
-func (x *operands) lane(i int) []uint64 {
+// lane returns the elements that lane i has in the streams that are wanted.
+func (x *operands) lane(i int, wanted func(o operand) bool) []uint64 {
 	var v []uint64
-	for k := range x.job.operands {
-		v = append(v, x.at(k, i))
+	for k, o := range x.job.operands {
+		for j := range o.elements(1) {
+			if wanted(o) {
+				v = append(v, x.at(k, o.elements(i)+j))
+			}
+		}
 	}
 	return v
 }
@@ -95,15 +101,15 @@ func (x *operands) wanted(i int, v []uint64) []uint64 {
 func (j *job) laneBits(at place) int {
 	sum := 0
 	for _, o := range j.operands {
-		sum += o.bits
+		sum += o.laneBits()
 	}
 	if at == inPlace {
-		sum -= j.operands[0].bits
+		sum -= j.operands[0].laneBits()
 	}
 	return sum
 }
 
-// A store holds the streams of the longest operands, of up to 64 bits a lane.
+// A store holds the streams of the longest operands.
 type store struct{ streams [5][]uint64 }
 
 // Streams begin a few cache lines apart modulo the page, and misaligned ones
@@ -114,12 +120,22 @@ const (
 	padWords  = 2*pageWords + 64
 )
 
-func newStore(lanes int) *store {
+// newStore returns a store of streams with so many words of 64 bits.
+func newStore(words int) *store {
 	var s store
 	for k := range s.streams {
-		s.streams[k] = make([]uint64, lanes+padWords)
+		s.streams[k] = make([]uint64, words+padWords)
 	}
 	return &s
+}
+
+// laneWords returns the words of 64 bits that a stream takes for each lane, and at least one.
+func (j *job) laneWords() int {
+	words := 1
+	for _, o := range j.operands {
+		words = max(words, (o.laneBits()+63)/64)
+	}
+	return words
 }
 
 // operands lays out n lanes of a job in s.
@@ -156,7 +172,7 @@ func (s *store) fill(j *job, lanes int, harsh bool) {
 	wordBits := uint32(j.operands[0].bits)
 	for k, o := range j.operands {
 		stream := s.streams[k]
-		stream = stream[:min(lanes*o.bits/64+padWords, len(stream))]
+		stream = stream[:min(lanes*o.laneBits()/64+padWords, len(stream))]
 		for i := range stream {
 			stream[i] = random()
 		}
@@ -216,18 +232,13 @@ func (c *contender) check(x *operands) error {
 	}
 	before := make([][]uint64, len(indices))
 	for j, i := range indices {
-		before[j] = x.lane(i)
+		before[j] = x.lane(i, func(operand) bool { return true })
 	}
 	c.choose()
 	c.run(1)
 	for j, i := range indices {
 		want := x.wanted(i, before[j])
-		var have []uint64
-		for k, o := range x.job.operands {
-			if o.kind == output {
-				have = append(have, x.at(k, i))
-			}
-		}
+		have := x.lane(i, func(o operand) bool { return o.kind == output })
 		if !slices.Equal(have, want) {
 			return fmt.Errorf("wrong answer: %s: %s: lane %d of %d is %#x, want %#x; operands %#x, pos %d, width %d, value %#x, active %#x",
 				caseName(x.job, x.place, x.n), c.name(), i, x.n, have, want, before[j], x.pos, x.width, x.value, x.active)
