@@ -19,7 +19,7 @@ type wholeMoves struct {
 
 // run makes n groups of d bytes.
 func (m *wholeMoves) run(dst unsafe.Pointer, d, n int) {
-	permute(dst, d, n, m.value, 0, m.gaps, m.list[:m.count])
+	permute(dst, d, n, m.value, 0, m.gaps&(1<<d-1), m.list[:m.count])
 }
 
 // wholeBytes reports whether a field takes whole bytes of its elements and of the word.
