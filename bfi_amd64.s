@@ -124,6 +124,72 @@ DATA laneBit16<>+28(SB)/2, $0x4000
 DATA laneBit16<>+30(SB)/2, $0x8000
 GLOBL laneBit16<>(SB), RODATA|NOPTR, $32
 
+DATA mirror<>+0(SB)/1, $0x07
+DATA mirror<>+1(SB)/1, $0x06
+DATA mirror<>+2(SB)/1, $0x05
+DATA mirror<>+3(SB)/1, $0x04
+DATA mirror<>+4(SB)/1, $0x03
+DATA mirror<>+5(SB)/1, $0x02
+DATA mirror<>+6(SB)/1, $0x01
+DATA mirror<>+7(SB)/1, $0x00
+DATA mirror<>+8(SB)/1, $0x0f
+DATA mirror<>+9(SB)/1, $0x0e
+DATA mirror<>+10(SB)/1, $0x0d
+DATA mirror<>+11(SB)/1, $0x0c
+DATA mirror<>+12(SB)/1, $0x0b
+DATA mirror<>+13(SB)/1, $0x0a
+DATA mirror<>+14(SB)/1, $0x09
+DATA mirror<>+15(SB)/1, $0x08
+DATA mirror<>+16(SB)/1, $0x07
+DATA mirror<>+17(SB)/1, $0x06
+DATA mirror<>+18(SB)/1, $0x05
+DATA mirror<>+19(SB)/1, $0x04
+DATA mirror<>+20(SB)/1, $0x03
+DATA mirror<>+21(SB)/1, $0x02
+DATA mirror<>+22(SB)/1, $0x01
+DATA mirror<>+23(SB)/1, $0x00
+DATA mirror<>+24(SB)/1, $0x0f
+DATA mirror<>+25(SB)/1, $0x0e
+DATA mirror<>+26(SB)/1, $0x0d
+DATA mirror<>+27(SB)/1, $0x0c
+DATA mirror<>+28(SB)/1, $0x0b
+DATA mirror<>+29(SB)/1, $0x0a
+DATA mirror<>+30(SB)/1, $0x09
+DATA mirror<>+31(SB)/1, $0x08
+DATA mirror<>+32(SB)/1, $0x07
+DATA mirror<>+33(SB)/1, $0x06
+DATA mirror<>+34(SB)/1, $0x05
+DATA mirror<>+35(SB)/1, $0x04
+DATA mirror<>+36(SB)/1, $0x03
+DATA mirror<>+37(SB)/1, $0x02
+DATA mirror<>+38(SB)/1, $0x01
+DATA mirror<>+39(SB)/1, $0x00
+DATA mirror<>+40(SB)/1, $0x0f
+DATA mirror<>+41(SB)/1, $0x0e
+DATA mirror<>+42(SB)/1, $0x0d
+DATA mirror<>+43(SB)/1, $0x0c
+DATA mirror<>+44(SB)/1, $0x0b
+DATA mirror<>+45(SB)/1, $0x0a
+DATA mirror<>+46(SB)/1, $0x09
+DATA mirror<>+47(SB)/1, $0x08
+DATA mirror<>+48(SB)/1, $0x07
+DATA mirror<>+49(SB)/1, $0x06
+DATA mirror<>+50(SB)/1, $0x05
+DATA mirror<>+51(SB)/1, $0x04
+DATA mirror<>+52(SB)/1, $0x03
+DATA mirror<>+53(SB)/1, $0x02
+DATA mirror<>+54(SB)/1, $0x01
+DATA mirror<>+55(SB)/1, $0x00
+DATA mirror<>+56(SB)/1, $0x0f
+DATA mirror<>+57(SB)/1, $0x0e
+DATA mirror<>+58(SB)/1, $0x0d
+DATA mirror<>+59(SB)/1, $0x0c
+DATA mirror<>+60(SB)/1, $0x0b
+DATA mirror<>+61(SB)/1, $0x0a
+DATA mirror<>+62(SB)/1, $0x09
+DATA mirror<>+63(SB)/1, $0x08
+GLOBL mirror<>(SB), RODATA|NOPTR, $64
+
 DATA spread<>+0(SB)/1, $0x00
 DATA spread<>+1(SB)/1, $0x00
 DATA spread<>+2(SB)/1, $0x00
@@ -33916,5 +33982,1191 @@ unpacked3:
 	JNZ  field1
 
 field1Last:
+	VZEROUPPER
+	RET
+
+// func gatherBitsBMI2(dst unsafe.Pointer, src unsafe.Pointer, n uint64, exact uint64, w uint64, bytes uint64, stride uint64, fields uint64, last uint64, step uint64, pos uint64, reversed uint64)
+// Requires: BMI2
+TEXT ·gatherBitsBMI2(SB), NOSPLIT, $0-96
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ exact+24(FP), BX
+	MOVQ bytes+40(FP), SI
+	SUBQ $0x08, SI
+	JAE  long1
+	XORL SI, SI
+
+long1:
+	CMPQ reversed+88(FP), $0x00
+	JE   chunks2
+	ADDQ SI, CX
+	NEGQ SI
+
+chunks2:
+	MOVQ fields+56(FP), DI
+	MOVQ step+72(FP), R8
+	MOVQ pos+80(FP), R9
+
+	// From the first chunk to the one before the odd one, which may be none.
+	MOVQ bytes+40(FP), R10
+	DECQ R10
+	ANDQ $-8, R10
+	SUBQ $0x08, R10
+	CMPQ reversed+88(FP), $0x00
+	JE   based3
+	NEGQ R10
+
+based3:
+	SUBQ  BX, DX
+	TESTQ DX, DX
+	JZ    last4
+	CMPQ  reversed+88(FP), $0x00
+	JNE   reversed6
+
+	// Words and short groups as 8 bytes.
+word8:
+	MOVQ  (CX)(SI*1), BX
+	PEXTQ last+64(FP), BX, BX
+	MOVQ  R10, R11
+	TESTQ R11, R11
+	JLT   gathered11
+
+chunk10:
+	MOVQ  (CX)(R11*1), R12
+	SHLXQ R8, BX, BX
+	PEXTQ DI, R12, R12
+	ORQ   R12, BX
+	SUBQ  $0x08, R11
+	JGE   chunk10
+
+gathered11:
+	SHLXQ R9, BX, BX
+	MOVQ  BX, (AX)
+	ADDQ  w+32(FP), AX
+	ADDQ  stride+48(FP), CX
+	DECQ  DX
+	JNZ   word8
+	JMP   either7
+
+reversed6:
+	// Words and short groups as 8 bytes, chunks mirrored.
+word12:
+	MOVQ   (CX)(SI*1), BX
+	BSWAPQ BX
+	PEXTQ  last+64(FP), BX, BX
+	MOVQ   R10, R11
+	TESTQ  R11, R11
+	JGT    gathered15
+
+chunk14:
+	MOVQ   (CX)(R11*1), R12
+	BSWAPQ R12
+	SHLXQ  R8, BX, BX
+	PEXTQ  DI, R12, R12
+	ORQ    R12, BX
+	ADDQ   $0x08, R11
+	TESTQ  R11, R11
+	JLE    chunk14
+
+gathered15:
+	SHLXQ R9, BX, BX
+	MOVQ  BX, (AX)
+	ADDQ  w+32(FP), AX
+	ADDQ  stride+48(FP), CX
+	DECQ  DX
+	JNZ   word12
+
+either7:
+last4:
+	MOVQ  exact+24(FP), DX
+	TESTQ DX, DX
+	JZ    end5
+	CMPQ  reversed+88(FP), $0x00
+	JNE   reversed16
+
+	// Exactly the words and the groups.
+word18:
+	MOVQ    bytes+40(FP), R11
+	CMPQ    R11, $0x08
+	JAE     long20
+	XORL    BX, BX
+	TESTQ   $0x00000001, R11
+	JZ      part21
+	MOVBLZX -1(CX)(R11*1), BX
+
+part21:
+	TESTQ   $0x00000002, R11
+	JZ      part22
+	MOVQ    R11, R12
+	ANDQ    $0x04, R12
+	MOVWLZX (CX)(R12*1), R12
+	SHLQ    $0x10, BX
+	ORQ     R12, BX
+
+part22:
+	TESTQ $0x00000004, R11
+	JZ    part23
+	MOVL  (CX), R12
+	SHLQ  $0x20, BX
+	ORQ   R12, BX
+
+part23:
+	JMP whole19
+
+long20:
+	MOVQ (CX)(SI*1), BX
+
+whole19:
+	PEXTQ last+64(FP), BX, BX
+	MOVQ  R10, R11
+	TESTQ R11, R11
+	JLT   gathered25
+
+chunk24:
+	MOVQ  (CX)(R11*1), R12
+	SHLXQ R8, BX, BX
+	PEXTQ DI, R12, R12
+	ORQ   R12, BX
+	SUBQ  $0x08, R11
+	JGE   chunk24
+
+gathered25:
+	SHLXQ R9, BX, BX
+	MOVQ  w+32(FP), R12
+	CMPQ  R12, $0x04
+	JB    less27
+	CMPQ  R12, $0x08
+	JB    less28
+	MOVQ  BX, (AX)
+	JMP   sized26
+	PCALIGN $0x20
+
+less28:
+	MOVL BX, (AX)
+	JMP  sized26
+	PCALIGN $0x20
+
+less27:
+	CMPQ R12, $0x02
+	JB   less29
+	MOVW BX, (AX)
+	JMP  sized26
+	PCALIGN $0x20
+
+less29:
+	MOVB BL, (AX)
+
+sized26:
+	ADDQ w+32(FP), AX
+	ADDQ stride+48(FP), CX
+	DECQ DX
+	JNZ  word18
+	JMP  either17
+
+reversed16:
+	// Exactly the words and the groups, chunks mirrored.
+word30:
+	MOVQ    bytes+40(FP), R11
+	CMPQ    R11, $0x08
+	JAE     long32
+	XORL    BX, BX
+	TESTQ   $0x00000001, R11
+	JZ      part33
+	MOVBLZX -1(CX)(R11*1), BX
+
+part33:
+	TESTQ   $0x00000002, R11
+	JZ      part34
+	MOVQ    R11, R12
+	ANDQ    $0x04, R12
+	MOVWLZX (CX)(R12*1), R12
+	SHLQ    $0x10, BX
+	ORQ     R12, BX
+
+part34:
+	TESTQ $0x00000004, R11
+	JZ    part35
+	MOVL  (CX), R12
+	SHLQ  $0x20, BX
+	ORQ   R12, BX
+
+part35:
+	JMP whole31
+
+long32:
+	MOVQ (CX)(SI*1), BX
+
+whole31:
+	BSWAPQ BX
+	PEXTQ  last+64(FP), BX, BX
+	MOVQ   R10, R11
+	TESTQ  R11, R11
+	JGT    gathered37
+
+chunk36:
+	MOVQ   (CX)(R11*1), R12
+	BSWAPQ R12
+	SHLXQ  R8, BX, BX
+	PEXTQ  DI, R12, R12
+	ORQ    R12, BX
+	ADDQ   $0x08, R11
+	TESTQ  R11, R11
+	JLE    chunk36
+
+gathered37:
+	SHLXQ R9, BX, BX
+	MOVQ  w+32(FP), R12
+	CMPQ  R12, $0x04
+	JB    less39
+	CMPQ  R12, $0x08
+	JB    less40
+	MOVQ  BX, (AX)
+	JMP   sized38
+	PCALIGN $0x20
+
+less40:
+	MOVL BX, (AX)
+	JMP  sized38
+	PCALIGN $0x20
+
+less39:
+	CMPQ R12, $0x02
+	JB   less41
+	MOVW BX, (AX)
+	JMP  sized38
+	PCALIGN $0x20
+
+less41:
+	MOVB BL, (AX)
+
+sized38:
+	ADDQ w+32(FP), AX
+	ADDQ stride+48(FP), CX
+	DECQ DX
+	JNZ  word30
+
+either17:
+end5:
+	RET
+
+// func scatterBitsBMI2(dst unsafe.Pointer, src unsafe.Pointer, n uint64, exact uint64, w uint64, bytes uint64, stride uint64, fields uint64, last uint64, step uint64, pos uint64, lastPos uint64, signs uint64, above uint64, reversed uint64)
+// Requires: BMI2
+TEXT ·scatterBitsBMI2(SB), NOSPLIT, $0-120
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ exact+24(FP), BX
+	MOVQ bytes+40(FP), SI
+	SUBQ $0x08, SI
+	JAE  long1
+	XORL SI, SI
+
+long1:
+	CMPQ reversed+112(FP), $0x00
+	JE   chunks2
+	ADDQ SI, AX
+	NEGQ SI
+
+chunks2:
+	MOVQ  fields+56(FP), DI
+	MOVQ  step+72(FP), R8
+	MOVQ  pos+80(FP), R9
+	MOVQ  lastPos+88(FP), R10
+	SUBQ  BX, DX
+	TESTQ DX, DX
+	JZ    last3
+	CMPQ  reversed+112(FP), $0x00
+	JNE   reversed5
+	CMPQ  signs+96(FP), $0x00
+	JNE   signs7
+
+	// Words and short groups as 8 bytes.
+word9:
+	MOVQ  (CX), BX
+	SHRXQ R10, BX, R12
+	PDEPQ last+64(FP), R12, R12
+	MOVQ  R12, (AX)(SI*1)
+	SHRXQ R9, BX, BX
+	XORL  R11, R11
+	CMPQ  R11, SI
+	JGE   scattered12
+
+chunk11:
+	PDEPQ DI, BX, R12
+	SHRXQ R8, BX, BX
+	MOVQ  R12, (AX)(R11*1)
+	ADDQ  $0x08, R11
+	CMPQ  R11, SI
+	JLT   chunk11
+
+scattered12:
+	ADDQ w+32(FP), CX
+	ADDQ stride+48(FP), AX
+	DECQ DX
+	JNZ  word9
+	JMP  either8
+
+signs7:
+	// Words and short groups as 8 bytes, signed.
+word13:
+	MOVQ  (CX), BX
+	SHRXQ R10, BX, R12
+	PDEPQ last+64(FP), R12, R12
+	MOVQ  R12, R13
+	ANDQ  signs+96(FP), R13
+	IMULQ above+104(FP), R13
+	ORQ   R13, R12
+	MOVQ  R12, (AX)(SI*1)
+	SHRXQ R9, BX, BX
+	XORL  R11, R11
+	CMPQ  R11, SI
+	JGE   scattered16
+
+chunk15:
+	PDEPQ DI, BX, R12
+	MOVQ  R12, R13
+	ANDQ  signs+96(FP), R13
+	IMULQ above+104(FP), R13
+	ORQ   R13, R12
+	SHRXQ R8, BX, BX
+	MOVQ  R12, (AX)(R11*1)
+	ADDQ  $0x08, R11
+	CMPQ  R11, SI
+	JLT   chunk15
+
+scattered16:
+	ADDQ w+32(FP), CX
+	ADDQ stride+48(FP), AX
+	DECQ DX
+	JNZ  word13
+
+either8:
+	JMP either6
+
+reversed5:
+	CMPQ signs+96(FP), $0x00
+	JNE  signs17
+
+	// Words and short groups as 8 bytes, chunks mirrored.
+word19:
+	MOVQ   (CX), BX
+	SHRXQ  R10, BX, R12
+	PDEPQ  last+64(FP), R12, R12
+	BSWAPQ R12
+	MOVQ   R12, (AX)(SI*1)
+	SHRXQ  R9, BX, BX
+	XORL   R11, R11
+	CMPQ   SI, R11
+	JGE    scattered22
+
+chunk21:
+	PDEPQ  DI, BX, R12
+	BSWAPQ R12
+	SHRXQ  R8, BX, BX
+	MOVQ   R12, (AX)(R11*1)
+	SUBQ   $0x08, R11
+	CMPQ   SI, R11
+	JLT    chunk21
+
+scattered22:
+	ADDQ w+32(FP), CX
+	ADDQ stride+48(FP), AX
+	DECQ DX
+	JNZ  word19
+	JMP  either18
+
+signs17:
+	// Words and short groups as 8 bytes, chunks mirrored, signed.
+word23:
+	MOVQ   (CX), BX
+	SHRXQ  R10, BX, R12
+	PDEPQ  last+64(FP), R12, R12
+	MOVQ   R12, R13
+	ANDQ   signs+96(FP), R13
+	IMULQ  above+104(FP), R13
+	ORQ    R13, R12
+	BSWAPQ R12
+	MOVQ   R12, (AX)(SI*1)
+	SHRXQ  R9, BX, BX
+	XORL   R11, R11
+	CMPQ   SI, R11
+	JGE    scattered26
+
+chunk25:
+	PDEPQ  DI, BX, R12
+	MOVQ   R12, R13
+	ANDQ   signs+96(FP), R13
+	IMULQ  above+104(FP), R13
+	ORQ    R13, R12
+	BSWAPQ R12
+	SHRXQ  R8, BX, BX
+	MOVQ   R12, (AX)(R11*1)
+	SUBQ   $0x08, R11
+	CMPQ   SI, R11
+	JLT    chunk25
+
+scattered26:
+	ADDQ w+32(FP), CX
+	ADDQ stride+48(FP), AX
+	DECQ DX
+	JNZ  word23
+
+either18:
+either6:
+last3:
+	MOVQ  exact+24(FP), DX
+	TESTQ DX, DX
+	JZ    end4
+	CMPQ  reversed+112(FP), $0x00
+	JNE   reversed27
+
+	// Exactly the words and the groups, signed.
+word29:
+	MOVQ w+32(FP), R12
+	CMPQ R12, $0x04
+	JB   less31
+	CMPQ R12, $0x08
+	JB   less32
+	MOVQ (CX), BX
+	JMP  sized30
+	PCALIGN $0x20
+
+less32:
+	MOVL (CX), BX
+	JMP  sized30
+	PCALIGN $0x20
+
+less31:
+	CMPQ    R12, $0x02
+	JB      less33
+	MOVWLZX (CX), BX
+	JMP     sized30
+	PCALIGN $0x20
+
+less33:
+	MOVBLZX (CX), BX
+
+sized30:
+	SHRXQ R10, BX, R12
+	PDEPQ last+64(FP), R12, R12
+	MOVQ  R12, R13
+	ANDQ  signs+96(FP), R13
+	IMULQ above+104(FP), R13
+	ORQ   R13, R12
+	MOVQ  bytes+40(FP), R11
+	CMPQ  R11, $0x08
+	JAE   long35
+	TESTQ $0x00000004, R11
+	JZ    part36
+	MOVL  R12, (AX)
+	SHRQ  $0x20, R12
+
+part36:
+	TESTQ $0x00000002, R11
+	JZ    part37
+	MOVQ  R11, R13
+	ANDQ  $0x04, R13
+	MOVW  R12, (AX)(R13*1)
+	SHRQ  $0x10, R12
+
+part37:
+	TESTQ $0x00000001, R11
+	JZ    part38
+	MOVB  R12, -1(AX)(R11*1)
+
+part38:
+	JMP stored34
+
+long35:
+	MOVQ  R12, (AX)(SI*1)
+	SHRXQ R9, BX, BX
+	XORL  R11, R11
+	CMPQ  R11, SI
+	JGE   scattered40
+
+chunk39:
+	PDEPQ DI, BX, R12
+	MOVQ  R12, R13
+	ANDQ  signs+96(FP), R13
+	IMULQ above+104(FP), R13
+	ORQ   R13, R12
+	SHRXQ R8, BX, BX
+	MOVQ  R12, (AX)(R11*1)
+	ADDQ  $0x08, R11
+	CMPQ  R11, SI
+	JLT   chunk39
+
+scattered40:
+stored34:
+	ADDQ w+32(FP), CX
+	ADDQ stride+48(FP), AX
+	DECQ DX
+	JNZ  word29
+	JMP  either28
+
+reversed27:
+	// Exactly the words and the groups, chunks mirrored, signed.
+word41:
+	MOVQ w+32(FP), R12
+	CMPQ R12, $0x04
+	JB   less43
+	CMPQ R12, $0x08
+	JB   less44
+	MOVQ (CX), BX
+	JMP  sized42
+	PCALIGN $0x20
+
+less44:
+	MOVL (CX), BX
+	JMP  sized42
+	PCALIGN $0x20
+
+less43:
+	CMPQ    R12, $0x02
+	JB      less45
+	MOVWLZX (CX), BX
+	JMP     sized42
+	PCALIGN $0x20
+
+less45:
+	MOVBLZX (CX), BX
+
+sized42:
+	SHRXQ  R10, BX, R12
+	PDEPQ  last+64(FP), R12, R12
+	MOVQ   R12, R13
+	ANDQ   signs+96(FP), R13
+	IMULQ  above+104(FP), R13
+	ORQ    R13, R12
+	BSWAPQ R12
+	MOVQ   bytes+40(FP), R11
+	CMPQ   R11, $0x08
+	JAE    long47
+	TESTQ  $0x00000004, R11
+	JZ     part48
+	MOVL   R12, (AX)
+	SHRQ   $0x20, R12
+
+part48:
+	TESTQ $0x00000002, R11
+	JZ    part49
+	MOVQ  R11, R13
+	ANDQ  $0x04, R13
+	MOVW  R12, (AX)(R13*1)
+	SHRQ  $0x10, R12
+
+part49:
+	TESTQ $0x00000001, R11
+	JZ    part50
+	MOVB  R12, -1(AX)(R11*1)
+
+part50:
+	JMP stored46
+
+long47:
+	MOVQ  R12, (AX)(SI*1)
+	SHRXQ R9, BX, BX
+	XORL  R11, R11
+	CMPQ  SI, R11
+	JGE   scattered52
+
+chunk51:
+	PDEPQ  DI, BX, R12
+	MOVQ   R12, R13
+	ANDQ   signs+96(FP), R13
+	IMULQ  above+104(FP), R13
+	ORQ    R13, R12
+	BSWAPQ R12
+	SHRXQ  R8, BX, BX
+	MOVQ   R12, (AX)(R11*1)
+	SUBQ   $0x08, R11
+	CMPQ   SI, R11
+	JLT    chunk51
+
+scattered52:
+stored46:
+	ADDQ w+32(FP), CX
+	ADDQ stride+48(FP), AX
+	DECQ DX
+	JNZ  word41
+
+either28:
+end4:
+	RET
+
+// func gatherOnesAVX2(dst unsafe.Pointer, src unsafe.Pointer, n uint64, bit uint64, reversed uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·gatherOnesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	XORL         BX, BX
+	CMPQ         reversed+32(FP), $0x00
+	JNE          reversed1
+	VPBROADCASTQ bit+24(FP), Y0
+	SUBQ         $0x10, DX
+	JB           vectorsDone4
+
+	// 4 vectors a turn.
+vectors3:
+	VPAND     (CX)(BX*8), Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, (AX)(BX*1)
+	VPAND     32(CX)(BX*8), Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, 4(AX)(BX*1)
+	VPAND     64(CX)(BX*8), Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, 8(AX)(BX*1)
+	VPAND     96(CX)(BX*8), Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, 12(AX)(BX*1)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, DX
+	JAE       vectors3
+
+vectorsDone4:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorsDone6
+
+	// One vector a turn.
+vectors5:
+	VPAND     (CX)(BX*8), Y0, Y1
+	VPCMPEQB  Y0, Y1, Y1
+	VPMOVMSKB Y1, SI
+	MOVL      SI, (AX)(BX*1)
+	ADDQ      $0x04, BX
+	SUBQ      $0x04, DX
+	JAE       vectors5
+
+vectorsDone6:
+	ADDQ $0x04, DX
+	MOVQ bit+24(FP), SI
+	SUBQ $0x01, DX
+	JB   bytesDone8
+
+	// 8 bytes a turn.
+bytes7:
+	MOVQ  (CX)(BX*8), DI
+	PEXTQ SI, DI, DI
+	MOVB  DI, (AX)(BX*1)
+	ADDQ  $0x01, BX
+	SUBQ  $0x01, DX
+	JAE   bytes7
+
+bytesDone8:
+	ADDQ $0x01, DX
+	JMP  either2
+
+reversed1:
+	VPBROADCASTQ bit+24(FP), Y0
+	VMOVDQU      mirror<>+0(SB), Y1
+	SUBQ         $0x10, DX
+	JB           vectorsDone10
+
+	// 4 vectors a turn.
+vectors9:
+	VMOVDQU   (CX)(BX*8), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPAND     Y2, Y0, Y2
+	VPCMPEQB  Y0, Y2, Y2
+	VPMOVMSKB Y2, SI
+	MOVL      SI, (AX)(BX*1)
+	VMOVDQU   32(CX)(BX*8), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPAND     Y2, Y0, Y2
+	VPCMPEQB  Y0, Y2, Y2
+	VPMOVMSKB Y2, SI
+	MOVL      SI, 4(AX)(BX*1)
+	VMOVDQU   64(CX)(BX*8), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPAND     Y2, Y0, Y2
+	VPCMPEQB  Y0, Y2, Y2
+	VPMOVMSKB Y2, SI
+	MOVL      SI, 8(AX)(BX*1)
+	VMOVDQU   96(CX)(BX*8), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPAND     Y2, Y0, Y2
+	VPCMPEQB  Y0, Y2, Y2
+	VPMOVMSKB Y2, SI
+	MOVL      SI, 12(AX)(BX*1)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, DX
+	JAE       vectors9
+
+vectorsDone10:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorsDone12
+
+	// One vector a turn.
+vectors11:
+	VMOVDQU   (CX)(BX*8), Y2
+	VPSHUFB   Y1, Y2, Y2
+	VPAND     Y2, Y0, Y2
+	VPCMPEQB  Y0, Y2, Y2
+	VPMOVMSKB Y2, SI
+	MOVL      SI, (AX)(BX*1)
+	ADDQ      $0x04, BX
+	SUBQ      $0x04, DX
+	JAE       vectors11
+
+vectorsDone12:
+	ADDQ $0x04, DX
+	MOVQ bit+24(FP), SI
+	SUBQ $0x01, DX
+	JB   bytesDone14
+
+	// 8 bytes a turn.
+bytes13:
+	MOVQ   (CX)(BX*8), DI
+	BSWAPQ DI
+	PEXTQ  SI, DI, DI
+	MOVB   DI, (AX)(BX*1)
+	ADDQ   $0x01, BX
+	SUBQ   $0x01, DX
+	JAE    bytes13
+
+bytesDone14:
+	ADDQ $0x01, DX
+
+either2:
+	VZEROUPPER
+	RET
+
+// func gatherOnesAVX512(dst unsafe.Pointer, src unsafe.Pointer, n uint64, bit uint64, reversed uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·gatherOnesAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	XORL         BX, BX
+	CMPQ         reversed+32(FP), $0x00
+	JNE          reversed1
+	VPBROADCASTQ bit+24(FP), Z0
+	SUBQ         $0x20, DX
+	JB           vectorsDone4
+
+	// 4 vectors a turn.
+vectors3:
+	VPTESTMB (CX)(BX*8), Z0, K1
+	KMOVQ    K1, (AX)(BX*1)
+	VPTESTMB 64(CX)(BX*8), Z0, K1
+	KMOVQ    K1, 8(AX)(BX*1)
+	VPTESTMB 128(CX)(BX*8), Z0, K1
+	KMOVQ    K1, 16(AX)(BX*1)
+	VPTESTMB 192(CX)(BX*8), Z0, K1
+	KMOVQ    K1, 24(AX)(BX*1)
+	ADDQ     $0x20, BX
+	SUBQ     $0x20, DX
+	JAE      vectors3
+
+vectorsDone4:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorsDone6
+
+	// One vector a turn.
+vectors5:
+	VPTESTMB (CX)(BX*8), Z0, K1
+	KMOVQ    K1, (AX)(BX*1)
+	ADDQ     $0x08, BX
+	SUBQ     $0x08, DX
+	JAE      vectors5
+
+vectorsDone6:
+	ADDQ $0x08, DX
+	MOVQ bit+24(FP), SI
+	SUBQ $0x01, DX
+	JB   bytesDone8
+
+	// 8 bytes a turn.
+bytes7:
+	MOVQ  (CX)(BX*8), DI
+	PEXTQ SI, DI, DI
+	MOVB  DI, (AX)(BX*1)
+	ADDQ  $0x01, BX
+	SUBQ  $0x01, DX
+	JAE   bytes7
+
+bytesDone8:
+	ADDQ $0x01, DX
+	JMP  either2
+
+reversed1:
+	VPBROADCASTQ bit+24(FP), Z0
+	VMOVDQU64    mirror<>+0(SB), Z1
+	SUBQ         $0x20, DX
+	JB           vectorsDone10
+
+	// 4 vectors a turn.
+vectors9:
+	VMOVDQU64 (CX)(BX*8), Z2
+	VPSHUFB   Z1, Z2, Z2
+	VPTESTMB  Z2, Z0, K1
+	KMOVQ     K1, (AX)(BX*1)
+	VMOVDQU64 64(CX)(BX*8), Z2
+	VPSHUFB   Z1, Z2, Z2
+	VPTESTMB  Z2, Z0, K1
+	KMOVQ     K1, 8(AX)(BX*1)
+	VMOVDQU64 128(CX)(BX*8), Z2
+	VPSHUFB   Z1, Z2, Z2
+	VPTESTMB  Z2, Z0, K1
+	KMOVQ     K1, 16(AX)(BX*1)
+	VMOVDQU64 192(CX)(BX*8), Z2
+	VPSHUFB   Z1, Z2, Z2
+	VPTESTMB  Z2, Z0, K1
+	KMOVQ     K1, 24(AX)(BX*1)
+	ADDQ      $0x20, BX
+	SUBQ      $0x20, DX
+	JAE       vectors9
+
+vectorsDone10:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorsDone12
+
+	// One vector a turn.
+vectors11:
+	VMOVDQU64 (CX)(BX*8), Z2
+	VPSHUFB   Z1, Z2, Z2
+	VPTESTMB  Z2, Z0, K1
+	KMOVQ     K1, (AX)(BX*1)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, DX
+	JAE       vectors11
+
+vectorsDone12:
+	ADDQ $0x08, DX
+	MOVQ bit+24(FP), SI
+	SUBQ $0x01, DX
+	JB   bytesDone14
+
+	// 8 bytes a turn.
+bytes13:
+	MOVQ   (CX)(BX*8), DI
+	BSWAPQ DI
+	PEXTQ  SI, DI, DI
+	MOVB   DI, (AX)(BX*1)
+	ADDQ   $0x01, BX
+	SUBQ   $0x01, DX
+	JAE    bytes13
+
+bytesDone14:
+	ADDQ $0x01, DX
+
+either2:
+	VZEROUPPER
+	RET
+
+// func scatterOnesAVX2(dst unsafe.Pointer, src unsafe.Pointer, n uint64, ones uint64, reversed uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·scatterOnesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	XORL         BX, BX
+	CMPQ         reversed+32(FP), $0x00
+	JNE          reversed1
+	VPBROADCASTQ ones+24(FP), Y0
+	VMOVDQU      spread<>+0(SB), Y1
+	VMOVDQU      laneBit8<>+0(SB), Y2
+	SUBQ         $0x10, DX
+	JB           vectorsDone4
+
+	// 4 vectors a turn.
+vectors3:
+	VPBROADCASTD (CX)(BX*1), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQB     Y2, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      Y3, (AX)(BX*8)
+	VPBROADCASTD 4(CX)(BX*1), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQB     Y2, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      Y3, 32(AX)(BX*8)
+	VPBROADCASTD 8(CX)(BX*1), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQB     Y2, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      Y3, 64(AX)(BX*8)
+	VPBROADCASTD 12(CX)(BX*1), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQB     Y2, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      Y3, 96(AX)(BX*8)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, DX
+	JAE          vectors3
+
+vectorsDone4:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorsDone6
+
+	// One vector a turn.
+vectors5:
+	VPBROADCASTD (CX)(BX*1), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y2, Y3, Y3
+	VPCMPEQB     Y2, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VMOVDQU      Y3, (AX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, DX
+	JAE          vectors5
+
+vectorsDone6:
+	ADDQ $0x04, DX
+	MOVQ ones+24(FP), DI
+	MOVQ $0x0101010101010101, SI
+	ANDQ $0x000000ff, DI
+	SUBQ $0x01, DX
+	JB   bytesDone8
+
+	// 8 bytes a turn.
+bytes7:
+	MOVBLZX (CX)(BX*1), R8
+	PDEPQ   SI, R8, R8
+	IMULQ   DI, R8
+	MOVQ    R8, (AX)(BX*8)
+	ADDQ    $0x01, BX
+	SUBQ    $0x01, DX
+	JAE     bytes7
+
+bytesDone8:
+	ADDQ $0x01, DX
+	JMP  either2
+
+reversed1:
+	VPBROADCASTQ ones+24(FP), Y0
+	VMOVDQU      mirror<>+0(SB), Y1
+	VMOVDQU      spread<>+0(SB), Y2
+	VMOVDQU      laneBit8<>+0(SB), Y3
+	SUBQ         $0x10, DX
+	JB           vectorsDone10
+
+	// 4 vectors a turn.
+vectors9:
+	VPBROADCASTD (CX)(BX*1), Y4
+	VPSHUFB      Y2, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VPCMPEQB     Y3, Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VPSHUFB      Y1, Y4, Y4
+	VMOVDQU      Y4, (AX)(BX*8)
+	VPBROADCASTD 4(CX)(BX*1), Y4
+	VPSHUFB      Y2, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VPCMPEQB     Y3, Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VPSHUFB      Y1, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(BX*8)
+	VPBROADCASTD 8(CX)(BX*1), Y4
+	VPSHUFB      Y2, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VPCMPEQB     Y3, Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VPSHUFB      Y1, Y4, Y4
+	VMOVDQU      Y4, 64(AX)(BX*8)
+	VPBROADCASTD 12(CX)(BX*1), Y4
+	VPSHUFB      Y2, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VPCMPEQB     Y3, Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VPSHUFB      Y1, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(BX*8)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, DX
+	JAE          vectors9
+
+vectorsDone10:
+	ADDQ $0x10, DX
+	SUBQ $0x04, DX
+	JB   vectorsDone12
+
+	// One vector a turn.
+vectors11:
+	VPBROADCASTD (CX)(BX*1), Y4
+	VPSHUFB      Y2, Y4, Y4
+	VPAND        Y3, Y4, Y4
+	VPCMPEQB     Y3, Y4, Y4
+	VPAND        Y0, Y4, Y4
+	VPSHUFB      Y1, Y4, Y4
+	VMOVDQU      Y4, (AX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, DX
+	JAE          vectors11
+
+vectorsDone12:
+	ADDQ $0x04, DX
+	MOVQ ones+24(FP), DI
+	MOVQ $0x0101010101010101, SI
+	ANDQ $0x000000ff, DI
+	SUBQ $0x01, DX
+	JB   bytesDone14
+
+	// 8 bytes a turn.
+bytes13:
+	MOVBLZX (CX)(BX*1), R8
+	PDEPQ   SI, R8, R8
+	IMULQ   DI, R8
+	BSWAPQ  R8
+	MOVQ    R8, (AX)(BX*8)
+	ADDQ    $0x01, BX
+	SUBQ    $0x01, DX
+	JAE     bytes13
+
+bytesDone14:
+	ADDQ $0x01, DX
+
+either2:
+	VZEROUPPER
+	RET
+
+// func scatterOnesAVX512(dst unsafe.Pointer, src unsafe.Pointer, n uint64, ones uint64, reversed uint64)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·scatterOnesAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	XORL         BX, BX
+	CMPQ         reversed+32(FP), $0x00
+	JNE          reversed1
+	VPBROADCASTQ ones+24(FP), Z0
+	SUBQ         $0x20, DX
+	JB           vectorsDone4
+
+	// 4 vectors a turn.
+vectors3:
+	KMOVQ      (CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z1
+	VMOVDQU64  Z1, (AX)(BX*8)
+	KMOVQ      8(CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z1
+	VMOVDQU64  Z1, 64(AX)(BX*8)
+	KMOVQ      16(CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z1
+	VMOVDQU64  Z1, 128(AX)(BX*8)
+	KMOVQ      24(CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z1
+	VMOVDQU64  Z1, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors3
+
+vectorsDone4:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorsDone6
+
+	// One vector a turn.
+vectors5:
+	KMOVQ      (CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z1
+	VMOVDQU64  Z1, (AX)(BX*8)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vectors5
+
+vectorsDone6:
+	ADDQ $0x08, DX
+	MOVQ ones+24(FP), DI
+	MOVQ $0x0101010101010101, SI
+	ANDQ $0x000000ff, DI
+	SUBQ $0x01, DX
+	JB   bytesDone8
+
+	// 8 bytes a turn.
+bytes7:
+	MOVBLZX (CX)(BX*1), R8
+	PDEPQ   SI, R8, R8
+	IMULQ   DI, R8
+	MOVQ    R8, (AX)(BX*8)
+	ADDQ    $0x01, BX
+	SUBQ    $0x01, DX
+	JAE     bytes7
+
+bytesDone8:
+	ADDQ $0x01, DX
+	JMP  either2
+
+reversed1:
+	VPBROADCASTQ ones+24(FP), Z0
+	VMOVDQU64    mirror<>+0(SB), Z1
+	SUBQ         $0x20, DX
+	JB           vectorsDone10
+
+	// 4 vectors a turn.
+vectors9:
+	KMOVQ      (CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, (AX)(BX*8)
+	KMOVQ      8(CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, 64(AX)(BX*8)
+	KMOVQ      16(CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, 128(AX)(BX*8)
+	KMOVQ      24(CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, 192(AX)(BX*8)
+	ADDQ       $0x20, BX
+	SUBQ       $0x20, DX
+	JAE        vectors9
+
+vectorsDone10:
+	ADDQ $0x20, DX
+	SUBQ $0x08, DX
+	JB   vectorsDone12
+
+	// One vector a turn.
+vectors11:
+	KMOVQ      (CX)(BX*1), K1
+	VMOVDQU8.Z Z0, K1, Z2
+	VPSHUFB    Z1, Z2, Z2
+	VMOVDQU64  Z2, (AX)(BX*8)
+	ADDQ       $0x08, BX
+	SUBQ       $0x08, DX
+	JAE        vectors11
+
+vectorsDone12:
+	ADDQ $0x08, DX
+	MOVQ ones+24(FP), DI
+	MOVQ $0x0101010101010101, SI
+	ANDQ $0x000000ff, DI
+	SUBQ $0x01, DX
+	JB   bytesDone14
+
+	// 8 bytes a turn.
+bytes13:
+	MOVBLZX (CX)(BX*1), R8
+	PDEPQ   SI, R8, R8
+	IMULQ   DI, R8
+	BSWAPQ  R8
+	MOVQ    R8, (AX)(BX*8)
+	ADDQ    $0x01, BX
+	SUBQ    $0x01, DX
+	JAE     bytes13
+
+bytesDone14:
+	ADDQ $0x01, DX
+
+either2:
 	VZEROUPPER
 	RET

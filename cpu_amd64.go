@@ -23,6 +23,10 @@ func supported() []level {
 	return levels
 }
 
+// fastPEXT reports whether PEXT and PDEP are single operations. AMD's processors
+// before Zen 3 have them in microcode, where a portable loop is faster.
+var fastPEXT = !(cpuid.CPU.IsVendor(cpuid.AMD) && cpuid.CPU.Family < 0x19 || cpuid.CPU.IsVendor(cpuid.Hygon))
+
 // shareOfCache is how much of a socket's last-level cache one core can count on, as
 // measured. A call that moves more gains by streaming, however large the cache is.
 const shareOfCache = 80 << 20

@@ -21,16 +21,10 @@ type dense struct {
 // zeros elsewhere. Elements have e bytes; groups start every stride bytes at data.
 // The words must not overlap the groups. gatherBits may read what lies between
 // groups, but nothing before the first or after the last.
-func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
-	gatherBitsGeneric(dst, w, n, data, e, stride, d)
-}
-
+//
 // scatterBits does the reverse: it sets each element of each group to its field,
-// shifted left by d.from. It does not write what lies between groups.
-func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
-	scatterBitsGeneric(data, e, stride, src, w, n, d)
-}
-
+// shifted left by from. It does not write what lies between groups.
+//
 // The portable loops move 8 bytes of a group at a time: the fields in them close up
 // in pairs, then in fours, then all eight.
 

@@ -384,6 +384,24 @@ func unpack32AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
 //go:noescape
 func unpack64AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
 
+//go:noescape
+func gatherBitsBMI2(dst, src unsafe.Pointer, n, exact, w, bytes, stride, fields, last, step, pos, reversed uint64)
+
+//go:noescape
+func scatterBitsBMI2(dst, src unsafe.Pointer, n, exact, w, bytes, stride, fields, last, step, pos, lastPos, signs, above, reversed uint64)
+
+//go:noescape
+func gatherOnesAVX512(dst, src unsafe.Pointer, n, bit, reversed uint64)
+
+//go:noescape
+func gatherOnesAVX2(dst, src unsafe.Pointer, n, bit, reversed uint64)
+
+//go:noescape
+func scatterOnesAVX512(dst, src unsafe.Pointer, n, ones, reversed uint64)
+
+//go:noescape
+func scatterOnesAVX2(dst, src unsafe.Pointer, n, ones, reversed uint64)
+
 // Each function below runs the kernels of its name at the current level.
 // Those over slices and under a mask cut long calls into pieces. For slices, stream
 // says whether a piece streams.
@@ -1090,4 +1108,18 @@ func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool)
 	case current == levelAVX2 && size == 8:
 		unpack64AVX2(src, pointer(fields), len(fields), lo, hi, stream)
 	}
+}
+
+func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
+	if current != levelGeneric && gatherBitsKernel(dst, w, n, data, e, stride, d) {
+		return
+	}
+	gatherBitsGeneric(dst, w, n, data, e, stride, d)
+}
+
+func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
+	if current != levelGeneric && scatterBitsKernel(data, e, stride, src, w, n, d) {
+		return
+	}
+	scatterBitsGeneric(data, e, stride, src, w, n, d)
 }

@@ -74,7 +74,7 @@ func TestInactiveLanes(t *testing.T) {
 func TestPieceBound(t *testing.T) {
 	const pieces = 4
 	memory := pages(t, (pieces+1)*8*pieceBytes)
-	frame := regexp.MustCompile(`\.(\w+)(?:AVX512|AVX2|NEON)\(([^)]*)\)`)
+	frame := regexp.MustCompile(`\.(\w+)(?:AVX512|AVX2|BMI2|NEON)\(([^)]*)\)`)
 	for _, e := range entries {
 		if e.warp || e.masked() && e.ops[len(e.ops)-1].size != 8 {
 			continue

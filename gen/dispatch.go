@@ -16,7 +16,7 @@ type arch struct {
 }
 
 var (
-	amd64Arch   = arch{"amd64", []isa{avx512, avx2}}
+	amd64Arch   = arch{"amd64", []isa{avx512, avx2, bmi2}}
 	arm64Arch   = arch{"arm64", []isa{neon}}
 	genericArch = arch{}
 )
@@ -100,6 +100,10 @@ func (d dispatch) call(depth int, fn string, args []string) {
 }
 
 func (d dispatch) render() {
+	if d.shape == denseShape {
+		d.dense()
+		return
+	}
 	d.printf("func %s[%s](%s) {\n", d.name, d.typeParams(), declare(d.callParams()))
 	if d.isas != nil {
 		condition := "current == levelGeneric"
@@ -403,4 +407,28 @@ func (d dispatch) elem(name string) string {
 		}
 	}
 	return "T"
+}
+
+// dense renders the functions of dense fields. Go that is written by hand works out
+// what a kernel is given, and reports whether there is a kernel for the call.
+func (d dispatch) dense() {
+	var params []param
+	switch d.name {
+	case "gatherBits":
+		params = []param{{"dst", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"d", "dense"}}
+	case "scatterBits":
+		params = []param{{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"src", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"d", "dense"}}
+	default:
+		return // they are special cases of those
+	}
+	var names []string
+	for _, p := range params {
+		names = append(names, p.name)
+	}
+	arguments := strings.Join(names, ", ")
+	d.printf("func %s(%s) {\n", d.name, declare(params))
+	if slices.Contains(d.isas, bmi2) {
+		d.printf("if current != levelGeneric && %sKernel(%s) {\nreturn\n}\n", d.name, arguments)
+	}
+	d.printf("%sGeneric(%s)\n}\n\n", d.name, arguments)
 }

@@ -32,7 +32,7 @@ func renderAMD64() ([]byte, error) {
 	c.ConstraintExpr(asmTags("amd64"))
 	tables := newTables(c)
 	for _, k := range kernels {
-		for _, isa := range []isa{avx2, avx512} {
+		for _, isa := range []isa{bmi2, avx2, avx512} {
 			for _, t := range k.targets(isa) {
 				g := &amd64{Context: c, kernel: k, target: t, tables: tables}
 				g.function()
@@ -53,6 +53,7 @@ func renderAMD64() ([]byte, error) {
 type tables struct {
 	toSign  map[int]Mem    // counts that shift bit i of a word to the sign of lane i, for 32 lanes
 	laneBit map[int]Mem    // lane i has bit i modulo the lane's width
+	mirror  Mem            // shuffles each 8 bytes to the opposite order
 	spread  Mem            // shuffles 4 bytes to 8 lanes each
 	narrow  map[[2]int]Mem // a shuffle of the low bytes of lanes: those of each 16 bytes side by side, in their half's place
 	gather  map[[2]int]Mem // shuffles of the low bytes of lanes: those of each 16 bytes side by side, in the vector's own place
@@ -76,6 +77,7 @@ func newTables(c *build.Context) *tables {
 	for _, lane := range []int{8, 16} {
 		t.laneBit[lane] = table(fmt.Sprintf("laneBit%d", lane), lane, 256/lane, func(i int) uint64 { return 1 << (i % lane) })
 	}
+	t.mirror = table("mirror", 8, 64, func(i int) uint64 { return uint64(i&8 + 7 - i%8) })
 	t.spread = table("spread", 8, 32, func(i int) uint64 { return uint64(i / 8) })
 	for _, lane := range []int{16, 32, 64} {
 		for element := 8; element < lane; element *= 2 {
@@ -138,6 +140,9 @@ func (g *amd64) function() {
 		return
 	case unpackShape:
 		g.unpack()
+		return
+	case denseShape:
+		map[string]func(){"gatherBits": g.gatherBits, "scatterBits": g.scatterBits, "gatherOnes": g.gatherOnes, "scatterOnes": g.scatterOnes}[g.kernel.name]()
 		return
 	}
 	p := lower(g.kernel.formula(g.target), g.target)

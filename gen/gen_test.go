@@ -36,8 +36,8 @@ func TestRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(assured) != 2 {
-		t.Fatalf("cpu_amd64.go asks for features of %d levels, want 2", len(assured))
+	if len(assured) != 3 {
+		t.Fatalf("cpu_amd64.go asks for features of %d instruction sets, want 3", len(assured))
 	}
 	baseline := []string{"MMX+", "CMOV"} // SFENCE and CMOVQLT; every amd64 processor has them
 
@@ -45,7 +45,7 @@ func TestRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions := regexp.MustCompile(`// Requires: (.*)\nTEXT ·\w+?(AVX2|AVX512)\(SB\)`).FindAllSubmatch(assembly, -1)
+	functions := regexp.MustCompile(`// Requires: (.*)\nTEXT ·\w+?(AVX2|AVX512|BMI2)\(SB\)`).FindAllSubmatch(assembly, -1)
 	if want := bytes.Count(assembly, []byte("TEXT ")); len(functions) != want {
 		t.Fatalf("%d functions say what they require, want all %d", len(functions), want)
 	}

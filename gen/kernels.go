@@ -13,6 +13,7 @@ type kernel struct {
 	name      string     // of the Go function that calls it
 	signed    signedness // the words that it is for
 	shape     shape
+	isas      []isa // the instruction sets that have it, if not all do
 	lanes     lanes
 	operands  []operand  // slices with an element for each lane, without dst
 	arguments []argument // values that are the same for all lanes
@@ -29,6 +30,7 @@ const (
 	warpShape                // 32 lanes under an active mask, all read before any is written
 	packShape                // words out of several columns
 	unpackShape              // several columns out of words
+	denseShape               // words of groups of adjacent elements, or groups of words
 )
 
 // lanes says which widths a kernel's words may have.
@@ -77,7 +79,20 @@ var (
 	insertArguments  = []argument{{"pos", "uint32"}, {"mask", "T"}}
 	fillArguments    = []argument{{"value", "T"}, {"mask", "T"}}
 	extractArguments = []argument{{"pos", "uint32"}, {"mask", "T"}, {"sign", "T"}}
+
+	// What these are is in dense_amd64.go.
+	gatherArguments  = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "reversed")
+	scatterArguments = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "lastPos", "signs", "above", "reversed")
 )
+
+// numbers returns arguments of 64 bits.
+func numbers(names ...string) []argument {
+	var list []argument
+	for _, name := range names {
+		list = append(list, argument{name, "uint64"})
+	}
+	return list
+}
 
 // An instruction names what a kernel must compute, by the ISAs.
 type instruction string
@@ -91,6 +106,9 @@ const (
 	bfeS     instruction = "bfe.s"  // PTX bfe of src, signed
 	bfiAll   instruction = "pack"   // PTX bfi, of one column after another
 	bfeAll   instruction = "unpack" // PTX bfe, to one column after another
+
+	gather  instruction = "gather"  // PTX bfi, of one element of a group after another
+	scatter instruction = "scatter" // PTX bfe, to one element of a group after another
 )
 
 var kernels = []kernel{
@@ -117,6 +135,11 @@ var kernels = []kernel{
 
 	{name: "pack", shape: packShape, lanes: wordLanes, formula: packFormula, equals: bfiAll},
 	{name: "unpack", shape: unpackShape, lanes: wordLanes, operands: words("src"), formula: unpackFormula, equals: bfeAll},
+
+	{name: "gatherBits", shape: denseShape, equals: gather, isas: []isa{bmi2}, operands: words("src"), arguments: gatherArguments},
+	{name: "scatterBits", shape: denseShape, equals: scatter, isas: []isa{bmi2}, operands: words("src"), arguments: scatterArguments},
+	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
+	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
 }
 
 type isa string
@@ -124,6 +147,7 @@ type isa string
 const (
 	avx2   isa = "AVX2"
 	avx512 isa = "AVX512"
+	bmi2   isa = "BMI2" // general registers, at the levels of AVX
 	neon   isa = "NEON"
 )
 
@@ -140,6 +164,9 @@ type target struct {
 func (k kernel) targets(isa isa) []target {
 	var list []target
 	add := func(word, element, lane int) { list = append(list, target{isa, word, element, lane}) }
+	if k.isas != nil && !slices.Contains(k.isas, isa) || k.isas == nil && isa == bmi2 {
+		return nil
+	}
 	for _, word := range []int{8, 16, 32, 64} {
 		switch k.lanes {
 		case anyLanes:

@@ -48,7 +48,7 @@ func specifications() ([]proof.Kernel, error) {
 	}
 	var list []proof.Kernel
 	for _, k := range kernels {
-		for _, isa := range []isa{avx2, avx512, neon} {
+		for _, isa := range []isa{bmi2, avx2, avx512, neon} {
 			for _, t := range k.targets(isa) {
 				for _, spec := range k.specs(t) {
 					p, err := k.specification(t, spec)
@@ -68,9 +68,12 @@ func specifications() ([]proof.Kernel, error) {
 func (k kernel) specs(t target) []proof.Spec {
 	instruction := map[instruction]string{
 		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.TakeField, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
-		bfeAll: proof.PutField,
+		bfeAll: proof.PutField, gather: proof.Gather, scatter: proof.Scatter,
 	}[k.equals]
 	var list []proof.Spec
+	if k.shape == denseShape {
+		return []proof.Spec{{Instruction: instruction, Word: 8, Bits: 8, Lane: 8}}
+	}
 	for bits := 8; bits <= 64; bits *= 2 {
 		switch {
 		case k.lanes == anyLanes:
@@ -116,14 +119,18 @@ func features() (map[isa][]string, error) {
 			list = append(list, m[1])
 		}
 	}
+	asked[bmi2] = asked[avx2] // these kernels run at both levels
 	return asked, nil
 }
 
 func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
+	if k.shape == denseShape {
+		return proof.Kernel{Symbol: k.symbol(t), Shape: proof.Dense, Spec: spec}, nil
+	}
 	p := proof.Kernel{Symbol: k.symbol(t), Spec: spec, Overlap: k.shape == warpShape, Guarded: k.shape == maskedShape && t.isa == avx512}
 	p.Shape = map[shape]proof.Shape{
 		sliceShape: proof.Slice, maskedShape: proof.Masked, warpShape: proof.Warp, packShape: proof.Pack,
-		unpackShape: proof.Unpack,
+		unpackShape: proof.Unpack, denseShape: proof.Dense,
 	}[k.shape]
 	if k.shape == packShape && t.isa == avx2 {
 		p.Least, p.Forks = 256/t.lane, true // the portable kernel packs fewer lanes

@@ -96,6 +96,11 @@ func TestProofRefutes(t *testing.T) {
 		{"skips past the end", "fillMasked64NEON", `(inactive:\n(?:.*\n)*?)CBNZ (\w+), word`, `${1}B word`, `the ways of a jump by the mask do not meet`},
 		{"skips and stores", "fillMasked8NEON", `(inactive:)`, "$1\nMOVB R0, (R0)", `where no lane is active: stores, want dst left as it was`},
 		{"data decides", "insertMasked32AVX512", `JZ (inactive\d+)`, "JZ $1\nMOVL (CX)(DI*4), R8; TESTL R8, R8; JZ $1", `data decides`},
+		{"chunks not moved up", "gatherBitsBMI2", `SHLXQ .*`, ``, `is not the bit that gather says`},
+		{"odd chunk with all fields", "gatherBitsBMI2", `PEXTQ last\+64\(FP\), (.*)`, `PEXTQ fields+56(FP), $1`, `is not the bit`},
+		{"sign not copied", "scatterBitsBMI2", `IMULQ .*`, ``, `is not the bit that scatter says`},
+		{"written between groups", "scatterBitsBMI2", `MOVW (\w+), (.*)`, `MOVL $1, $2`, `is written, between groups|access to bytes`},
+		{"bits of another value", "scatterOnesAVX2", `VPAND (Y\d+), (Y\d+), (Y\d+)\nVMOVDQU (.*)`, `VMOVDQU $4`, `is not the bit that scatter says`},
 		// The calling convention.
 		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},
 		{"no SFENCE", "insertEach32AVX2", `SFENCE`, ``, `RET: no SFENCE`},

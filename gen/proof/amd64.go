@@ -120,13 +120,16 @@ var amd64Features = map[string]string{
 	"VMOVDQA64": "F", "VMOVDQU32": "F", "VMOVDQU64": "F", "VPANDD": "F", "VPANDQ": "F", "VPANDND": "F", "VPANDNQ": "F", "VPORD": "F", "VPORQ": "F",
 	"VPXORD": "F", "VPXORQ": "F", "VPTERNLOGD": "F", "VPTERNLOGQ": "F", "VPSRAVQ": "F", "VPROLVQ": "F", "KMOVW": "F",
 	"VPMOVDB": "F", "VPMOVQB": "F", "VPMOVDW": "F", "VPMOVQW": "F", "VPMOVQD": "F",
-	"VMOVDQU8": "BW", "VMOVDQU16": "BW", "VPMOVWB": "BW", "VPMOVB2M": "BW", "VPMOVW2M": "BW", "VPMOVM2B": "BW", "VPMOVM2W": "BW", "KMOVD": "BW", "KMOVQ": "BW",
+	"VMOVDQU8": "BW", "VMOVDQU16": "BW", "VPMOVWB": "BW", "VPMOVB2M": "BW", "VPMOVW2M": "BW", "VPMOVM2B": "BW", "VPMOVM2W": "BW", "VPTESTMB": "BW", "KMOVD": "BW", "KMOVQ": "BW",
 	"KMOVB": "DQ", "VPMOVD2M": "DQ", "VPMOVQ2M": "DQ", "VPMOVM2D": "DQ", "VPMOVM2Q": "DQ",
 }
 
 // amd64Wide is the instructions on bytes and words of 16 bits, which in registers of
 // 512 bits or under a mask are of AVX-512BW; all others are of AVX-512F there.
 var amd64Wide = regexp.MustCompile(`^(VP(ADD|SUB|CMPEQ|CMPGT|BROADCAST)[BW]|VPMOV[SZ]XBW|VPSUBUSW|VPMINUB|VPSHUFB|VPACK\w+|VPEXTR[BW])$`)
+
+// amd64BMI2 is the instructions on general registers that are of BMI2.
+var amd64BMI2 = regexp.MustCompile(`^(BZHI|PEXT|PDEP|SHLX|SHRX)Q$`)
 
 // amd64Needs is the features that an instruction needs of the processor, as cpuid
 // calls them.
@@ -145,7 +148,7 @@ func amd64Needs(in *inst, name string) []string {
 		}
 	}
 	switch {
-	case name == "BZHIQ":
+	case amd64BMI2.MatchString(name):
 		return []string{"BMI2"}
 	case name[0] != 'V' && name[0] != 'K':
 		return nil
@@ -967,6 +970,9 @@ func blend(bits int) meaning {
 func maskMove(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]
+		if src.kind == isMask && dst.kind == isMemory && m.masks[src.reg] != nil {
+			return m.setScalar(dst, value{t: m.extract(m.masks[src.reg], 0, bits)}, bits)
+		}
 		if dst.kind != isMask {
 			return errOperands
 		}
@@ -1168,10 +1174,10 @@ var amd64Table = map[string]meaning{
 	"JB":  jump(isBelow), "JAE": jump(opposite(isBelow)), "JNB": jump(opposite(isBelow)),
 	"JBE": jump(isAtMost), "JA": jump(opposite(isAtMost)), "JHI": jump(opposite(isAtMost)),
 	"JZ": jump(isZero), "JE": jump(isZero), "JNZ": jump(opposite(isZero)), "JNE": jump(opposite(isZero)),
-	"JLT":     jump(isLess),
+	"JLT": jump(isLess), "JGE": jump(opposite(isLess)), "JLE": jump(isNoMore), "JGT": jump(opposite(isNoMore)),
 	"CMOVQLT": amd64Choose(isLess),
 
-	"MOVQ": amd64Move(64, 64, nil), "MOVL": amd64Move(32, 32, nil), "MOVB": amd64Move(8, 8, nil),
+	"MOVQ": amd64Move(64, 64, nil), "MOVL": amd64Move(32, 32, nil), "MOVW": amd64Move(16, 16, nil), "MOVB": amd64Move(8, 8, nil),
 	"MOVBLZX": amd64Move(8, 32, (*terms).zext), "MOVWLZX": amd64Move(16, 32, (*terms).zext),
 	"MOVBQSX": amd64Move(8, 64, (*terms).sext),
 	"LEAQ":    amd64Address,
@@ -1197,7 +1203,9 @@ var amd64Table = map[string]meaning{
 	"SHLQ": amd64Shift(64, opShl), "SHRQ": amd64Shift(64, opLshr), "SHRL": amd64Shift(32, opLshr),
 	"RORQ":  amd64Rotate,
 	"BZHIQ": amd64Keep(64),
-	"CMPQ":  amd64Compare(64, false), "TESTQ": amd64Compare(64, true), "TESTL": amd64Compare(32, true), "TESTB": amd64Compare(8, true),
+	"PEXTQ": amd64Bits(gatherBits), "PDEPQ": amd64Bits(scatterBits), "BSWAPQ": amd64Unary(64, swapBytes, nil),
+	"SHLXQ": amd64ShiftBy(opShl), "SHRXQ": amd64ShiftBy(opLshr), "IMULQ": amd64Multiply,
+	"CMPQ": amd64Compare(64, false), "TESTQ": amd64Compare(64, true), "TESTL": amd64Compare(32, true), "TESTB": amd64Compare(8, true),
 	"KMOVB": maskMove(8), "KMOVW": maskMove(16), "KMOVD": maskMove(32), "KMOVQ": maskMove(64),
 	"VPMOVB2M": signsToMask(8), "VPMOVW2M": signsToMask(16), "VPMOVD2M": signsToMask(32), "VPMOVQ2M": signsToMask(64),
 	"VPMOVM2B": maskToSigns(8), "VPMOVM2W": maskToSigns(16), "VPMOVM2D": maskToSigns(32), "VPMOVM2Q": maskToSigns(64),
@@ -1232,6 +1240,7 @@ var amd64Table = map[string]meaning{
 	"VPSUBB": lanes2(8, (*terms).sub), "VPSUBW": lanes2(16, (*terms).sub),
 	"VPSUBD": lanes2(32, (*terms).sub), "VPSUBQ": lanes2(64, (*terms).sub),
 	"VPSUBUSW": lanes2(16, subtractToZero), "VPMINUB": lanes2(8, least),
+	"VPTESTMB": testToMask(8), "VPMOVMSKB": signsToGeneral(8),
 	"VPCMPEQB": lanes2(8, equal), "VPCMPEQW": lanes2(16, equal), "VPCMPEQD": lanes2(32, equal), "VPCMPEQQ": lanes2(64, equal),
 	"VPCMPGTB": lanes2(8, greater), "VPCMPGTW": lanes2(16, greater), "VPCMPGTD": lanes2(32, greater), "VPCMPGTQ": lanes2(64, greater),
 	"VPBLENDVB": blend(8), "VBLENDVPS": blend(32), "VBLENDVPD": blend(64),

@@ -9,6 +9,7 @@ type loops struct {
 	depth int           // how many loops those are in that are compared
 	last  map[int]*turn // by the loop's first instruction
 	most  int           // lanes of the longest turn
+	dense *denseLoop    // of a Dense kernel: how its states are compared
 }
 
 // A turn is the state at its end.
@@ -22,6 +23,9 @@ type turn struct {
 
 // arrive is called where a turn ends.
 func (l *loops) arrive(m *machine) error {
+	if l.dense != nil {
+		return l.dense.arrive(m)
+	}
 	now := &turn{general: m.general, vectors: m.vectors, masks: m.masks, progress: m.progress}
 	before := l.last[m.next]
 	l.last[m.next] = now

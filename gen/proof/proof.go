@@ -97,6 +97,8 @@ const (
 	AddSign     = "sign"
 	KeepBase    = "keep"
 	PutField    = "put"
+	Gather      = "gather"
+	Scatter     = "scatter"
 )
 
 // A Shape says which lanes of dst a kernel writes.
@@ -108,6 +110,7 @@ const (
 	Warp                // 32, of which those not active keep their value
 	Pack                // those from Low up to High, made of Columns
 	Unpack              // dst is the Columns, of each those from Low up to High
+	Dense               // words of groups of elements, or groups of words: see dense.go
 )
 
 // An Operand is an argument, and what it is to the instruction.
@@ -475,6 +478,8 @@ func (s *subject) execute() error {
 		return s.executePack()
 	case Unpack:
 		return s.executeUnpack()
+	case Dense:
+		return s.executeDense()
 	}
 	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
 }

@@ -42,7 +42,11 @@ func Samples(files []File, kernels []Kernel, count int, chosen func(symbol strin
 		}
 		s := newSubject(k, f)
 		for i := range count {
-			sample, err := s.sample(rand.New(rand.NewPCG(uint64(i), uint64(k.Spec.Bits))))
+			draw := s.sample
+			if k.Shape == Dense {
+				draw = s.sampleDense
+			}
+			sample, err := draw(rand.New(rand.NewPCG(uint64(i), uint64(k.Spec.Bits))))
 			if err != nil {
 				return nil, err
 			}

@@ -45,7 +45,8 @@ type terms struct {
 	known   map[termKey]*term
 	shifted map[shiftKey]*term
 	zero    *vec
-	small   [65][]*term // constants by bits and value, for it is quicker
+	single  map[*term][]*term // the bits of terms
+	small   [65][]*term       // constants by bits and value, for it is quicker
 }
 
 const smallConstants = 1 << 12

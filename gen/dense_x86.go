@@ -1,0 +1,454 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The kernels of dense fields take groups of adjacent elements, a word each. PEXT
+// and PDEP move the fields of 8 bytes of a group, called a chunk. All chunks but one
+// are side by side. The odd one ends where the group ends, so it overlaps its
+// neighbour unless the group is a multiple of 8 bytes. A group of fewer than 8 bytes
+// is one chunk.
+//
+// If the first element has the highest field, elements are bytes, and BSWAP mirrors
+// each chunk. Then chunks go from the group's end to its start, and the odd one is at
+// the start.
+//
+// Most words and short groups are loaded and stored as 8 bytes. What that writes
+// past a word or a group is overwritten by the next. The last words, where it would
+// be out of bounds, take another loop, which is exact: Go says how many they are.
+
+// argumentMem returns where an argument is in memory.
+func (g *amd64) argumentMem(name string) Mem {
+	b, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// A denseLoop is one of the loops of such a kernel.
+type denseLoop struct {
+	reversed, exact, signed bool
+}
+
+func (l denseLoop) String() string {
+	text := "Words and short groups as 8 bytes"
+	if l.exact {
+		text = "Exactly the words and the groups"
+	}
+	if l.reversed {
+		text += ", chunks mirrored"
+	}
+	if l.signed {
+		text += ", signed"
+	}
+	return text + "."
+}
+
+// denseLoops emits the loops, with a turn for each word: all but the last words by
+// one of those that are not exact, and those by one that is.
+func (g *amd64) denseLoops(n, exact reg.GPVirtual, signed bool, turn func(denseLoop)) {
+	g.SUBQ(exact, n)
+	emit := func(l denseLoop) {
+		top := g.label("word")
+		g.Comment(l.String())
+		g.Label(top)
+		turn(l)
+		g.DECQ(n)
+		g.JNZ(LabelRef(top))
+	}
+	last, end := g.label("last"), g.label("end")
+	g.TESTQ(n, n)
+	g.JZ(LabelRef(last))
+	g.either("reversed", func(reversed bool) {
+		if signed {
+			g.either("signs", func(signs bool) { emit(denseLoop{reversed: reversed, signed: signs}) })
+		} else {
+			emit(denseLoop{reversed: reversed})
+		}
+	})
+	g.Label(last)
+	g.MOVQ(g.argumentMem("exact"), n)
+	g.TESTQ(n, n)
+	g.JZ(LabelRef(end))
+	g.either("reversed", func(reversed bool) { emit(denseLoop{reversed, true, signed}) })
+	g.Label(end)
+	g.RET()
+}
+
+// either emits code for when an argument is 0, and for when it is not.
+func (g *amd64) either(argument string, code func(is bool)) {
+	is, done := g.label(argument), g.label("either")
+	g.CMPQ(g.argumentMem(argument), U8(0))
+	g.JNE(LabelRef(is))
+	code(false)
+	g.JMP(LabelRef(done))
+	g.Label(is)
+	code(true)
+	g.Label(done)
+}
+
+// chunks returns registers for a loop over the chunks of a group: base is the
+// address of the first, and odd is from there to the odd one.
+func (g *amd64) chunks(group string) (base reg.Register, odd reg.GPVirtual) {
+	base, odd = g.pointers[group], g.argument("bytes")
+	long, mirrored := g.label("long"), g.label("chunks")
+	g.SUBQ(U8(8), odd)
+	g.JAE(LabelRef(long))
+	g.XORL(odd.As32(), odd.As32())
+	g.Label(long)
+	g.CMPQ(g.argumentMem("reversed"), U8(0))
+	g.JE(LabelRef(mirrored))
+	g.ADDQ(odd, base)
+	g.NEGQ(odd)
+	g.Label(mirrored)
+	return base, odd
+}
+
+// gatherBits is the kernel that makes words of groups. It starts at the odd chunk
+// and goes back to the first: each moves the bits so far up, and adds its own.
+func (g *amd64) gatherBits() {
+	dst, n, exact := g.pointers["dst"], g.argument("n"), g.argument("exact")
+	base, odd := g.chunks("src")
+	fields, step, pos := g.argument("fields"), g.argument("step"), g.argument("pos")
+	g.Comment("From the first chunk to the one before the odd one, which may be none.")
+	before, based := g.GP64(), g.label("based")
+	g.MOVQ(g.argumentMem("bytes"), before)
+	g.DECQ(before)
+	g.ANDQ(I8(-8), before)
+	g.SUBQ(U8(8), before)
+	g.CMPQ(g.argumentMem("reversed"), U8(0))
+	g.JE(LabelRef(based))
+	g.NEGQ(before)
+	g.Label(based)
+	g.denseLoops(n, exact, false, func(l denseLoop) {
+		word, chunk, x := g.GP64(), g.GP64(), g.GP64()
+		whole := g.label("whole")
+		if l.exact {
+			short := g.label("long")
+			g.MOVQ(g.argumentMem("bytes"), chunk)
+			g.CMPQ(chunk, U8(8))
+			g.JAE(LabelRef(short))
+			g.loadShort(base, chunk, word, x)
+			g.JMP(LabelRef(whole))
+			g.Label(short)
+		}
+		g.MOVQ(Mem{Base: base, Index: odd, Scale: 1}, word)
+		if l.exact {
+			g.Label(whole)
+		}
+		if l.reversed {
+			g.BSWAPQ(word)
+		}
+		g.PEXTQ(g.argumentMem("last"), word, word)
+		top, done := g.label("chunk"), g.label("gathered")
+		none, more, move := g.JLT, g.JGE, func() { g.SUBQ(U8(8), chunk) }
+		if l.reversed {
+			none, more, move = g.JGT, g.JLE, func() {
+				g.ADDQ(U8(8), chunk)
+				g.TESTQ(chunk, chunk)
+			}
+		}
+		g.MOVQ(before, chunk)
+		g.TESTQ(chunk, chunk)
+		none(LabelRef(done))
+		g.Label(top)
+		g.MOVQ(Mem{Base: base, Index: chunk, Scale: 1}, x)
+		if l.reversed {
+			g.BSWAPQ(x)
+		}
+		g.SHLXQ(step, word, word)
+		g.PEXTQ(fields, x, x)
+		g.ORQ(x, word)
+		move()
+		more(LabelRef(top))
+		g.Label(done)
+		g.SHLXQ(pos, word, word)
+		if l.exact {
+			g.MOVQ(g.argumentMem("w"), x)
+			g.eachWidth(x, func(size int) { g.storeScalar(word, size, Mem{Base: dst}) })
+		} else {
+			g.MOVQ(word, Mem{Base: dst})
+		}
+		g.ADDQ(g.argumentMem("w"), dst)
+		g.ADDQ(g.argumentMem("stride"), base)
+	})
+}
+
+// scatterBits is the kernel that makes groups of words.
+func (g *amd64) scatterBits() {
+	src, n, exact := g.pointers["src"], g.argument("n"), g.argument("exact")
+	base, odd := g.chunks("dst")
+	fields, step, pos, lastPos := g.argument("fields"), g.argument("step"), g.argument("pos"), g.argument("lastPos")
+	g.denseLoops(n, exact, true, func(l denseLoop) {
+		word, chunk, x, s := g.GP64(), g.GP64(), g.GP64(), g.GP64()
+		// deposit makes a chunk of the word's lowest bits.
+		deposit := func(from reg.GPVirtual, mask Op) {
+			g.PDEPQ(mask, from, x)
+			if l.signed {
+				g.MOVQ(x, s)
+				g.ANDQ(g.argumentMem("signs"), s)
+				g.IMULQ(g.argumentMem("above"), s)
+				g.ORQ(s, x)
+			}
+			if l.reversed {
+				g.BSWAPQ(x)
+			}
+		}
+		if l.exact {
+			g.MOVQ(g.argumentMem("w"), x)
+			g.eachWidth(x, func(size int) {
+				g.loadScalar(Mem{Base: src}, word, size)
+			})
+		} else {
+			g.MOVQ(Mem{Base: src}, word)
+		}
+		g.SHRXQ(lastPos, word, x)
+		deposit(x, g.argumentMem("last"))
+		stored := g.label("stored")
+		if l.exact {
+			long := g.label("long")
+			g.MOVQ(g.argumentMem("bytes"), chunk)
+			g.CMPQ(chunk, U8(8))
+			g.JAE(LabelRef(long))
+			g.storeShort(x, base, chunk, s)
+			g.JMP(LabelRef(stored))
+			g.Label(long)
+		}
+		g.MOVQ(x, Mem{Base: base, Index: odd, Scale: 1})
+		g.SHRXQ(pos, word, word)
+		top, done := g.label("chunk"), g.label("scattered")
+		compare, move := func() { g.CMPQ(chunk, odd) }, func() { g.ADDQ(U8(8), chunk) }
+		if l.reversed {
+			compare, move = func() { g.CMPQ(odd, chunk) }, func() { g.SUBQ(U8(8), chunk) }
+		}
+		g.XORL(chunk.As32(), chunk.As32())
+		compare()
+		g.JGE(LabelRef(done))
+		g.Label(top)
+		deposit(word, fields)
+		g.SHRXQ(step, word, word)
+		g.MOVQ(x, Mem{Base: base, Index: chunk, Scale: 1})
+		move()
+		compare()
+		g.JLT(LabelRef(top))
+		g.Label(done)
+		if l.exact {
+			g.Label(stored)
+		}
+		g.ADDQ(g.argumentMem("w"), src)
+		g.ADDQ(g.argumentMem("stride"), base)
+	})
+}
+
+// eachWidth runs the code for the size that a register says.
+func (g *amd64) eachWidth(size reg.Register, code func(size int)) {
+	done := g.label("sized")
+	g.choose(size, []int{1, 2, 4, 8}, func(size int) {
+		code(size)
+		g.JMP(LabelRef(done))
+	})
+	g.Label(done)
+}
+
+func (g *amd64) loadScalar(m Mem, r reg.GPVirtual, size int) {
+	switch size {
+	case 1:
+		g.MOVBLZX(m, r.As32())
+	case 2:
+		g.MOVWLZX(m, r.As32())
+	case 4:
+		g.MOVL(m, r.As32())
+	case 8:
+		g.MOVQ(m, r)
+	}
+}
+
+func (g *amd64) storeScalar(r reg.GPVirtual, size int, m Mem) {
+	switch size {
+	case 1:
+		g.MOVB(r.As8(), m)
+	case 2:
+		g.MOVW(r.As16(), m)
+	case 4:
+		g.MOVL(r.As32(), m)
+	case 8:
+		g.MOVQ(r, m)
+	}
+}
+
+// loadShort loads so many bytes, of which there are 1 to 7.
+func (g *amd64) loadShort(base reg.Register, bytes, r, scratch reg.GPVirtual) {
+	g.XORL(r.As32(), r.As32())
+	g.eachPart(bytes, []int{1, 2, 4}, func(size int) {
+		at := g.partAt(base, bytes, scratch, size)
+		if size == 1 {
+			g.loadScalar(at, r, size)
+			return
+		}
+		g.loadScalar(at, scratch, size)
+		g.SHLQ(U8(8*size), r)
+		g.ORQ(scratch, r)
+	})
+}
+
+// storeShort stores so many bytes, of which there are 1 to 7.
+func (g *amd64) storeShort(r reg.GPVirtual, base reg.Register, bytes, scratch reg.GPVirtual) {
+	g.eachPart(bytes, []int{4, 2, 1}, func(size int) {
+		g.storeScalar(r, size, g.partAt(base, bytes, scratch, size))
+		if size > 1 {
+			g.SHRQ(U8(8*size), r)
+		}
+	})
+}
+
+// eachPart runs the code for each of the sizes whose sum is the number of bytes.
+func (g *amd64) eachPart(bytes reg.GPVirtual, sizes []int, code func(size int)) {
+	for _, size := range sizes {
+		none := g.label("part")
+		g.TESTQ(U32(size), bytes)
+		g.JZ(LabelRef(none))
+		code(size)
+		g.Label(none)
+	}
+}
+
+// partAt returns where the part of that size is: longer parts are before it.
+func (g *amd64) partAt(base reg.Register, bytes, scratch reg.GPVirtual, size int) Mem {
+	switch size {
+	case 1:
+		return Mem{Base: base, Index: bytes, Scale: 1, Disp: -1}
+	case 2:
+		g.MOVQ(bytes, scratch)
+		g.ANDQ(U8(4), scratch)
+		return Mem{Base: base, Index: scratch, Scale: 1}
+	}
+	return Mem{Base: base}
+}
+
+// The kernels of bits pack one bit of each byte, or make a byte of each bit. They
+// go 8 bytes at a time when less than a vector is left.
+
+// gatherOnes packs, into n bytes of dst, the bit of each byte that bit has.
+func (g *amd64) gatherOnes() {
+	dst, src := g.pointers["dst"], g.pointers["src"]
+	n, index := g.argument("n"), g.GP64()
+	g.XORL(index.As32(), index.As32())
+	g.either("reversed", func(reversed bool) {
+		bit, mirror := g.vector(), g.vector()
+		g.VPBROADCASTQ(g.argumentMem("bit"), bit)
+		if reversed {
+			g.asm(g.moves(g.vecBytes()), g.tables.mirror, mirror)
+		}
+		bytes := g.vecBytes() / 8
+		for _, count := range []int{unroll, 1} {
+			g.loop("vectors", vectorsATurn(count), count*bytes, index, n, func() {
+				for i := range count {
+					at := Mem{Base: src, Index: index, Scale: 8, Disp: i * g.vecBytes()}
+					to := Mem{Base: dst, Index: index, Scale: 1, Disp: i * bytes}
+					v := g.vector()
+					source := Op(at)
+					if reversed {
+						g.asm(g.moves(g.vecBytes()), at, v)
+						g.VPSHUFB(mirror, v, v)
+						source = v
+					}
+					if g.wide() {
+						k := g.K()
+						g.VPTESTMB(source, bit, k)
+						g.KMOVQ(k, to)
+					} else {
+						mask := g.GP32()
+						g.VPAND(source, bit, v)
+						g.VPCMPEQB(bit, v, v)
+						g.VPMOVMSKB(v, mask)
+						g.MOVL(mask, to)
+					}
+				}
+			})
+		}
+		mask := g.argument("bit")
+		g.loop("bytes", "8 bytes a turn.", 1, index, n, func() {
+			x := g.GP64()
+			g.MOVQ(Mem{Base: src, Index: index, Scale: 8}, x)
+			if reversed {
+				g.BSWAPQ(x)
+			}
+			g.PEXTQ(mask, x, x)
+			g.MOVB(x.As8(), Mem{Base: dst, Index: index, Scale: 1})
+		})
+	})
+	g.ret()
+}
+
+// scatterOnes makes a byte of each bit of n bytes at src: 0, or those of ones.
+func (g *amd64) scatterOnes() {
+	dst, src := g.pointers["dst"], g.pointers["src"]
+	n, index := g.argument("n"), g.GP64()
+	g.XORL(index.As32(), index.As32())
+	g.either("reversed", func(reversed bool) {
+		ones, mirror := g.vector(), g.vector()
+		g.VPBROADCASTQ(g.argumentMem("ones"), ones)
+		if reversed {
+			g.asm(g.moves(g.vecBytes()), g.tables.mirror, mirror)
+		}
+		var spread, laneBit reg.VecVirtual
+		if !g.wide() {
+			spread, laneBit = g.vector(), g.vector()
+			g.VMOVDQU(g.tables.spread, spread)
+			g.VMOVDQU(g.tables.laneBit[8], laneBit)
+		}
+		bytes := g.vecBytes() / 8
+		for _, count := range []int{unroll, 1} {
+			g.loop("vectors", vectorsATurn(count), count*bytes, index, n, func() {
+				for i := range count {
+					at := Mem{Base: src, Index: index, Scale: 1, Disp: i * bytes}
+					v := g.vector()
+					if g.wide() {
+						k := g.K()
+						g.KMOVQ(at, k)
+						g.VMOVDQU8_Z(ones, k, v)
+					} else {
+						g.VPBROADCASTD(at, v)
+						g.VPSHUFB(spread, v, v)
+						g.VPAND(laneBit, v, v)
+						g.VPCMPEQB(laneBit, v, v)
+						g.VPAND(ones, v, v)
+					}
+					if reversed {
+						g.VPSHUFB(mirror, v, v)
+					}
+					g.asm(g.moves(g.vecBytes()), v, Mem{Base: dst, Index: index, Scale: 8, Disp: i * g.vecBytes()})
+				}
+			})
+		}
+		mask, value := g.GP64(), g.argument("ones")
+		g.MOVQ(U64(lowBits), mask)
+		g.ANDQ(U32(0xff), value)
+		g.loop("bytes", "8 bytes a turn.", 1, index, n, func() {
+			x := g.GP64()
+			g.MOVBLZX(Mem{Base: src, Index: index, Scale: 1}, x.As32())
+			g.PDEPQ(mask, x, x)
+			g.IMULQ(value, x)
+			if reversed {
+				g.BSWAPQ(x)
+			}
+			g.MOVQ(x, Mem{Base: dst, Index: index, Scale: 8})
+		})
+	})
+	g.ret()
+}
+
+// lowBits has the lowest bit of each byte.
+const lowBits = 0x0101010101010101
+
+func vectorsATurn(count int) string {
+	if count == 1 {
+		return "One vector a turn."
+	}
+	return fmt.Sprintf("%d vectors a turn.", count)
+}
