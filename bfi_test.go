@@ -132,16 +132,22 @@ func patterns() [][2]uint64 {
 	return bitPatterns[:]
 }
 
-// TestExhaustive is every entry with every pos and width, and the pairs of words
-// above.
+// TestExhaustive is every function with every pos and width, on words of every size,
+// and the pairs of words above. Pack and Unpack have TestSingleFields instead.
+//
+// What decides is the kernel: the sign of words makes a difference to extracting
+// alone, and the size of a mask's elements to none, so that one of two is enough.
 func TestExhaustive(t *testing.T) {
-	for _, e := range slices.Concat(entries, pairs()) {
+	for _, e := range entries {
 		each := slices.ContainsFunc(e.ops, func(o op) bool { return o.kind == posKind })
-		if e.fields == 0 && !each || e.fn == "Pack" && len(e.pack) != 1 {
+		switch mask := e.ops[len(e.ops)-1]; {
+		case e.fields == 0 && !each, e.pack != nil:
 			continue
-		}
-		if e.signed && (strings.Contains(e.fn, "Insert") || strings.Contains(e.fn, "Fill")) && !strings.Contains(e.fn, "Masked") {
-			continue // the sign makes no difference, of which other tests see to it
+		case e.masked() && mask.size > 2:
+			continue // those of 1 and 2 bytes have words of either sign
+		case strings.HasPrefix(e.fn, "Extract"):
+		case e.masked() && mask.size > 1, !e.masked() && e.signed:
+			continue
 		}
 		t.Run(e.name, func(t *testing.T) {
 			if each {
@@ -151,19 +157,6 @@ func TestExhaustive(t *testing.T) {
 			}
 		})
 	}
-}
-
-// pairs are Pack of one column, of every type into every width of word. What
-// Unpack does with one column it does with the many of the table's entries.
-func pairs() []entry {
-	var list []entry
-	for _, f := range everyKind {
-		list = append(list, named[uint8](packEntry[uint8](true, f))...)
-		list = append(list, named[uint16](packEntry[uint16](true, f))...)
-		list = append(list, named[uint32](packEntry[uint32](true, f))...)
-		list = append(list, named[uint64](packEntry[uint64](true, f))...)
-	}
-	return list
 }
 
 // pattern puts the bit patterns into operands, of each lane a pair.
@@ -245,13 +238,8 @@ func exhaustUniform(t *testing.T, e *entry) {
 			if (c+d)&1 == 0 {
 				high[0], high[1] = r.Uint32()<<8, r.Uint32()<<8
 			}
-			// The fields of more than one column differ, and meet.
-			for k := range e.fields {
-				s.pos[k] = (c+uint32(k)*11)&0xff | high[0]
-				s.width[k] = (d+uint32(k)*37)&0xff | high[1]
-				s.from[k] = [...]uint32{0, 0, r.Uint32N(word), r.Uint32N(66)}[r.IntN(4)]
-				s.value[k] = bitPatterns[(c+d)%uint32(len(bitPatterns))][1]
-			}
+			s.pos[0], s.width[0] = c|high[0], d|high[1]
+			s.value[0] = bitPatterns[(c+d)%uint32(len(bitPatterns))][1]
 			e.answer(s)
 			m.verify(t, e, s, lanes, offset)
 		}
@@ -293,6 +281,9 @@ func TestLengths(t *testing.T) {
 
 // TestMisaligned is slices of which the elements are not aligned.
 func TestMisaligned(t *testing.T) {
+	if !misaligns {
+		t.Skip("this processor faults on misaligned words")
+	}
 	const most = 300
 	m := heap(mostOps, widestLane*most)
 	for _, e := range entries {
@@ -312,6 +303,21 @@ func TestMisaligned(t *testing.T) {
 						m.verify(t, &e, s, n, offset)
 					}
 				}
+			}
+			if !e.streams() {
+				return
+			}
+			// No shorter call bypasses the cache. Stores that do want aligned words, so
+			// a misaligned output must go through it.
+			n := pieceBytes/e.size + 33
+			long := e.heap(n)
+			s := e.sample(r, 251, e.apart())
+			for _, at := range []int{1, 2, 4} {
+				offset := e.anyOffsets(r)
+				for out := range e.outs {
+					offset[out] = line + at
+				}
+				long.verify(t, &e, s, n, offset)
 			}
 		})
 	}

@@ -47,6 +47,45 @@ func TestFieldCounts(t *testing.T) {
 	}
 }
 
+// TestPlainConstants packs a constant of each type among columns of each type, in
+// fields that lie apart and have no more bits than their elements: such fields go to
+// kernels as they are, constants too.
+func TestPlainConstants(t *testing.T) {
+	plainConstants[uint8](t)
+	plainConstants[uint16](t)
+	plainConstants[uint32](t)
+	plainConstants[uint64](t)
+}
+
+func plainConstants[T Word](t *testing.T) {
+	const lanes = 251
+	// Some of each loop that kernels have, and a call of so many bytes that it streams.
+	lengths, long := []int{5, 40, 70, 100, 150, 333, 700}, pieceBytes/4+65*8
+	m := heap(mostOps, long)
+	r := rand.New(rand.NewPCG(14, uint64(unsafe.Sizeof(T(0)))))
+	for _, constant := range everyKind {
+		for _, column := range everyKind {
+			for place := range 3 {
+				kinds := slices.Insert(slices.Repeat([]fieldKind{column}, 2), place, constant.constantKind())
+				for _, e := range named[T](packEntry[T](true, kinds...), packEntry[T](false, kinds...)) {
+					s := e.sample(r, lanes, e.apart())
+					for k, f := range kinds {
+						room := 8 * e.size / len(kinds)
+						s.pos[k], s.width[k], s.from[k] = uint32(k*room), uint32(min(room, 8*f.size)), 0
+					}
+					e.answer(s)
+					for _, n := range lengths {
+						m.verify(t, &e, s, n, e.anyOffsets(r))
+					}
+					if column.size == e.size {
+						m.verify(t, &e, s, long/e.size, e.anyOffsets(r))
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNarrowColumns is Unpack of several pieces to columns that are all narrower than
 // the words, which kernels make otherwise where the words come from memory.
 func TestNarrowColumns(t *testing.T) {

@@ -1,0 +1,308 @@
+package bfi
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"unsafe"
+)
+
+// A choice is of so many calls one.
+type choice uint32
+
+// someCalls is how many of the calls that these tests could make they do make. With
+// BFI_TEST_WHOLE they make all.
+func someCalls() choice {
+	switch {
+	case os.Getenv("BFI_TEST_WHOLE") != "":
+		return 1
+	case quick():
+		return 1000
+	}
+	return 10
+}
+
+// has reports whether call i is chosen. The chosen ones lie as if at random, so that
+// every value of every parameter is among them.
+func (c choice) has(i int) bool { return uint32(i)*2654435761>>8%uint32(c) == 0 }
+
+// withLevels is onEveryKernel for short calls, of which there are millions: f
+// must set current to each level itself. Stores of short calls never bypass the
+// cache, so the kernels that do are left out.
+func withLevels(f func(levels []level)) {
+	defer func(l level) { current = l }(current)
+	var levels []level
+	for _, k := range kernels {
+		if !k.stream {
+			levels = append(levels, k.level)
+		}
+	}
+	f(levels)
+}
+
+// A result is what a call should make, and room for what it makes.
+type result[T Word] struct{ want, have, wrong []T }
+
+func newResult[T Word](n int) result[T] {
+	r := result[T]{make([]T, n), make([]T, n), make([]T, n)}
+	for i := range r.wrong {
+		r.wrong[i] = T(uint64(0x6a09e667f3bcc908) >> (i % 8))
+	}
+	return r
+}
+
+// of is the result of so many lanes.
+func (r result[T]) of(n int) result[T] { return result[T]{r.want[:n], r.have[:n], r.wrong[:n]} }
+
+// fresh is dst of a call, in which nothing is right by chance.
+func (r result[T]) fresh() []T {
+	copy(r.have, r.wrong)
+	return r.have
+}
+
+func (r result[T]) right() bool { return bytesOf(r.have) == bytesOf(r.want) }
+
+// bytesOf is the memory of a slice, to be compared at once.
+func bytesOf[T Word](s []T) string {
+	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(T(0))))
+}
+
+// oneHot returns each value that has one bit, then the one that has all, and the same
+// again until kernels run their loops. The first few are one round.
+func oneHot[T Word]() (few int, all []T) {
+	for i := range 8 * unsafe.Sizeof(T(0)) {
+		all = append(all, 1<<i)
+	}
+	all = append(all, ^T(0))
+	few = len(all)
+	for len(all) < 130 {
+		all = append(all, all[:few]...)
+	}
+	return few, all
+}
+
+// mostFrom is a From past every element.
+const mostFrom = 64
+
+// TestSingleFields packs and unpacks one field alone: every pos and width from 0 to
+// 255 and every From from 0 to 64, with elements of all types and words of all
+// sizes. The elements of Pack, and the words of Unpack, have one bit each, or all.
+//
+// The right answers come from Bfi and Bfe, which TestScalar compares with the oracle.
+func TestSingleFields(t *testing.T) {
+	t.Run("uint8", singleFields[uint8, int8])
+	t.Run("uint16", singleFields[uint16, int16])
+	t.Run("uint32", singleFields[uint32, int32])
+	t.Run("uint64", singleFields[uint64, int64])
+}
+
+// singleFields has words of T. S is T with a sign.
+func singleFields[T, S Word](t *testing.T) {
+	withLevels(func(levels []level) {
+		singleField[T, S, uint8](t, levels)
+		singleField[T, S, int8](t, levels)
+		singleField[T, S, uint16](t, levels)
+		singleField[T, S, int16](t, levels)
+		singleField[T, S, uint32](t, levels)
+		singleField[T, S, int32](t, levels)
+		singleField[T, S, uint64](t, levels)
+		singleField[T, S, int64](t, levels)
+	})
+}
+
+func singleField[T, S, E Word](t *testing.T, levels []level) {
+	fewElements, elements := oneHot[E]()
+	fewWords, words := oneHot[T]()
+	base := make([]T, len(elements))
+	for i := range base {
+		base[i] = T(uint64(i+1) * 0x9e3779b97f4a7c15 >> 8)
+	}
+	// What each From leaves of the elements.
+	var shifted [mostFrom + 1][]T
+	for from := range shifted {
+		for _, e := range elements {
+			shifted[from] = append(shifted[from], T(e>>from))
+		}
+	}
+	allPacked, allUnpacked := newResult[T](len(elements)), newResult[E](len(words))
+	values := make([]E, len(words))
+	call, chosen := 0, someCalls()
+	for pos := range uint32(256) {
+		for width := range uint32(256) {
+			mask := Bfi(^T(0), 0, pos, width)
+			for i, w := range words[:fewWords] {
+				if ^E(0) < 0 {
+					values[i] = E(Bfe(S(w), pos, width))
+				} else {
+					values[i] = E(Bfe(w, pos, width))
+				}
+			}
+			for n := fewWords; n < len(values); {
+				n += copy(values[n:], values[:fewWords])
+			}
+			for from := range uint32(mostFrom + 1) {
+				if call++; !chosen.has(call) {
+					continue
+				}
+				elements, base, keep, words := elements, base, ^mask, words
+				if call&7 != 0 {
+					elements, base, words = elements[:fewElements], base[:fewElements], words[:fewWords]
+				}
+				if call&8 != 0 {
+					base, keep = nil, 0
+				}
+				packed, unpacked := allPacked.of(len(elements)), allUnpacked.of(len(words))
+				for i, e := range shifted[from][:len(elements)] {
+					packed.want[i] = e << pos & mask
+				}
+				for i, b := range base {
+					packed.want[i] |= b & keep
+				}
+				for i, v := range values[:len(words)] {
+					unpacked.want[i] = v << from
+				}
+				for _, current = range levels {
+					Pack(packed.fresh(), base, Column(elements, pos, width).From(from))
+					if !packed.right() {
+						t.Fatalf("Pack %x as %T into %x at %d, width %d, from %d on %s:\n%x, want\n%x",
+							elements, E(0), base, pos, width, from, current, packed.have, packed.want)
+					}
+					Unpack(words, Column(unpacked.fresh(), pos, width).From(from))
+					if !unpacked.right() {
+						t.Fatalf("Unpack %x to %T at %d, width %d, from %d on %s:\n%x, want\n%x",
+							words, E(0), pos, width, from, current, unpacked.have, unpacked.want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A pairField is a field of words of 8 bits, as one of two.
+type pairField struct {
+	Field
+	name string
+	mask uint8   // the bits of a word that are in the field
+	want []uint8 // what Pack puts there, or Unpack into the column
+}
+
+// pairFields returns what the function makes of each pos, width and From up to 9, as
+// nothing changes from there on: of elements of 8 bits, in turns without and with
+// a sign.
+func pairFields(of func(pos, width, from uint32) []pairField) (list []pairField) {
+	for pos := range uint32(10) {
+		for width := range uint32(10) {
+			for from := range uint32(10) {
+				for _, f := range of(pos, width, from) {
+					f.Field = f.From(from)
+					f.name += fmt.Sprintf(" at %d, width %d, from %d", pos, width, from)
+					f.mask = Bfi[uint8](0xff, 0, pos, width)
+					list = append(list, f)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// TestFieldPairs packs and unpacks every pair of fields of words of 8 bits, of
+// elements of 8 bits and of constants.
+func TestFieldPairs(t *testing.T) {
+	withLevels(func(levels []level) {
+		packPairs(t, levels)
+		unpackPairs(t, levels)
+	})
+}
+
+// packPairs has words in which at most one element of the two is neither 0 nor all
+// ones, over a base of zeros and over one of ones.
+func packPairs(t *testing.T, levels []level) {
+	var first, second, base []uint8
+	for _, b := range []uint8{0, 0xff} {
+		for bit := range 8 {
+			first, second, base = append(first, 1<<bit, 0), append(second, 0, 1<<bit), append(base, b, b)
+		}
+		first, second, base = append(first, 0xff, 0, 0xff), append(second, 0, 0xff, 0xff), append(base, b, b, b)
+	}
+	fieldsOf := func(elements []uint8) []pairField {
+		signed := unsafe.Slice((*int8)(unsafe.Pointer(&elements[0])), len(elements))
+		const constant8, constant16 = int8(-0x5b), uint16(0x535a)
+		return pairFields(func(pos, width, from uint32) []pairField {
+			fields := []pairField{
+				{Field: Column(elements, pos, width), name: "uint8"}, {Field: Column(signed, pos, width), name: "int8"},
+				{Field: Constant(constant8, pos, width), name: "constant int8"},
+				{Field: Constant(constant16, pos, width), name: "constant uint16"},
+			}
+			for i, e := range elements {
+				for k, v := range []uint8{e >> from, uint8(signed[i] >> from), uint8(constant8 >> from), uint8(constant16 >> from)} {
+					fields[k].want = append(fields[k].want, Bfi(v, 0, pos, width))
+				}
+			}
+			return fields
+		})
+	}
+	firsts, seconds := fieldsOf(first), fieldsOf(second)
+	r, call, chosen := newResult[uint8](len(base)), 0, someCalls()
+	for i := range firsts {
+		for k := range seconds {
+			if call++; !chosen.has(call) {
+				continue
+			}
+			f, g := &firsts[i], &seconds[k]
+			base := base
+			if call&8 != 0 {
+				base = nil
+			}
+			for i, v := range f.want {
+				r.want[i] = v&^g.mask | g.want[i]
+			}
+			for i, b := range base {
+				r.want[i] |= b &^ (f.mask | g.mask)
+			}
+			for _, current = range levels {
+				Pack(r.fresh(), base, f.Field, g.Field)
+				if !r.right() {
+					t.Fatalf("Pack %x as %s, then %x as %s into %x on %s:\n%x, want\n%x",
+						first, f.name, second, g.name, base, current, r.have, r.want)
+				}
+			}
+		}
+	}
+}
+
+func unpackPairs(t *testing.T, levels []level) {
+	_, words := oneHot[uint8]()
+	words = words[:40]
+	fieldsOf := func(column []uint8) []pairField {
+		signed := unsafe.Slice((*int8)(unsafe.Pointer(&column[0])), len(column))
+		return pairFields(func(pos, width, from uint32) []pairField {
+			fields := []pairField{{Field: Column(column, pos, width), name: "uint8"}, {Field: Column(signed, pos, width), name: "int8"}}
+			for _, w := range words {
+				fields[0].want = append(fields[0].want, Bfe(w, pos, width)<<from)
+				fields[1].want = append(fields[1].want, uint8(Bfe(int8(w), pos, width))<<from)
+			}
+			return fields
+		})
+	}
+	first, second := newResult[uint8](len(words)), newResult[uint8](len(words))
+	firsts, seconds := fieldsOf(first.have), fieldsOf(second.have)
+	call, chosen := 0, someCalls()
+	for i := range firsts {
+		for k := range seconds {
+			if call++; !chosen.has(call) {
+				continue
+			}
+			f, g := &firsts[i], &seconds[k]
+			first.want, second.want = f.want, g.want
+			for _, current = range levels {
+				first.fresh()
+				second.fresh()
+				Unpack(words, f.Field, g.Field)
+				if !first.right() || !second.right() {
+					t.Fatalf("Unpack %x to %s and %s on %s:\n%x and %x, want\n%x and %x",
+						words, f.name, g.name, current, first.have, second.have, first.want, second.want)
+				}
+			}
+		}
+	}
+}
