@@ -13,8 +13,9 @@ const (
 	pictures = 2 << 20 // the pixels of a picture
 )
 
-// arrayBars are those of a job with adjacent elements: over the Go loop and over C by hand, each in cache and, where
-// there is a bar for it, in memory. AVX2 is held to 0.6 of the bars over Go, and to none over C by hand.
+// arrayBars returns the bars of a job with adjacent elements: over the Go loop and over C by
+// hand, in cache and in memory. A bar of 0 is left out. AVX2 has 0.6 of the bars over Go, and
+// none over C by hand.
 func arrayBars(lanes int, overGo, overHand [2]float64) []bar {
 	var bars []bar
 	for i, n := range []int{lanes, pictures} {
@@ -31,7 +32,8 @@ func arrayBars(lanes int, overGo, overHand [2]float64) []bar {
 	return bars
 }
 
-// arrayJobs make words out of adjacent elements or elements at a stride, and the other way round.
+// arrayJobs returns the jobs that make words from adjacent elements or elements at a stride,
+// and the jobs that do the reverse.
 func arrayJobs() []job {
 	js := append(pixelJobs(), wireJobs()...)
 	js = append(js, swapJob[uint32]("Pack/swap32", bits.ReverseBytes32), swapJob[uint64]("Pack/swap64", bits.ReverseBytes64))
@@ -120,7 +122,7 @@ func arrayJobs() []job {
 
 var toU16, toU32, toU64 = operand{bits: 16, kind: output}, operand{bits: 32, kind: output}, operand{bits: 64, kind: output}
 
-// byteElements returns the operand of which each lane has so many bytes.
+// byteElements returns an operand with count bytes for each lane.
 func byteElements(count int, kind kind) operand { return operand{8, kind, count - 1} }
 
 func pixelJobs() []job {
@@ -178,7 +180,7 @@ func pixelJobs() []job {
 	}}
 }
 
-// wireJobs are of samples, and of bytes in another order.
+// wireJobs returns the jobs with samples, and with bytes in another order.
 func wireJobs() []job {
 	u32 := operand{bits: 32}
 	return []job{{
@@ -258,8 +260,8 @@ func wireJobs() []job {
 	}}
 }
 
-// denseJobs put count elements of some bits each into words of 64 bits, and take them out again. The loops are functions
-// of their own, so that the width is a constant in them.
+// denseJobs returns the jobs that put count elements of width bits into words of 64 bits,
+// and take them out again. The width is a constant in the loops.
 //
 //go:noinline
 func denseJobs[E uint8 | uint16](name string, count int, width uint32, lanes int, overGo, overHand [2]float64, into func(dst []uint64, v []E), out func(v []E, src []uint64)) []job {
@@ -283,7 +285,7 @@ func denseJobs[E uint8 | uint16](name string, count int, width uint32, lanes int
 	}}
 }
 
-// denseFields are so many adjacent fields of one width, one for each element that a lane has after the word.
+// denseFields returns count adjacent fields of one width.
 func denseFields(count int, width uint32) []field {
 	var fields []field
 	for j := range count {
@@ -292,7 +294,7 @@ func denseFields(count int, width uint32) []field {
 	return fields
 }
 
-// swapJob reverses the bytes of words, a field each.
+// swapJob returns the job that reverses the bytes of words. Each byte is a field.
 //
 //go:noinline
 func swapJob[T word](name string, reverse func(T) T) job {
@@ -316,7 +318,8 @@ func swapJob[T word](name string, reverse func(T) T) job {
 	}
 }
 
-// reverseLoop calls the functions of math/bits by their names, so that they are inlined.
+// reverseLoop returns a loop that calls a function of math/bits by its name, so that the
+// compiler inlines it.
 //
 //go:noinline
 func reverseLoop[T word](dst, src []T) func(n int) {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// manyLanes are more than a piece.
+// manyLanes is more than a piece.
 const manyLanes = 64 << 10
 
 // everyPlace calls f with every job in every place.
@@ -41,7 +41,7 @@ func everyPlace(t *testing.T, f func(t *testing.T, j *job, at place)) {
 	}
 }
 
-// mostWords is how many words of 64 bits a lane takes in the job that has the longest.
+// mostWords is the most words of 64 bits that a lane takes in any job.
 var mostWords = func() int {
 	most := 0
 	for _, j := range jobs() {
@@ -73,7 +73,8 @@ func TestContendersAgree(t *testing.T) {
 	})
 }
 
-// A contender with a wrong answer in any lane of any output is found and named.
+// TestCheckFindsWrongAnswers checks that a contender with a wrong answer in any lane of any
+// output is found and named.
 func TestCheckFindsWrongAnswers(t *testing.T) {
 	s := newStore(harshLanes * mostWords)
 	everyPlace(t, func(t *testing.T, j *job, at place) {
@@ -101,8 +102,8 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 	})
 }
 
-// Every job has the contenders that can take part, and every bar names one of
-// them, in a case that is measured.
+// TestTable checks that every job has the contenders that can take part, and that every bar
+// is over one of them, in a case that is measured.
 func TestTable(t *testing.T) {
 	opts, err := parse([]string{"-quick"})
 	if err != nil {
@@ -141,7 +142,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// No loop pays for a call of repeat, nor of what it repeats.
+// TestRepeatIsInlined checks that no loop pays for a call of repeat or of its argument.
 func TestRepeatIsInlined(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "bench")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -195,7 +196,8 @@ func TestOperandsLie(t *testing.T) {
 	}
 }
 
-// The limit reads every byte of the inputs and writes every byte of the outputs.
+// TestLimit checks that the limit reads every byte of the inputs and writes every byte of
+// the outputs.
 func TestLimit(t *testing.T) {
 	const n = 64
 	s := newStore(n)
@@ -270,20 +272,21 @@ func TestMeasure(t *testing.T) {
 		if len(samples[i]) != 3 {
 			t.Errorf("%d rounds, want 3", len(samples[i]))
 		}
-		// A busy machine may take longer, none takes less.
+		// A busy machine may take longer, but no machine takes less.
 		for _, ns := range samples[i] {
 			if ns < want {
 				t.Errorf("a call of %v ns measured as %v ns", want, ns)
 			}
 		}
 	}
-	// Both are calibrated; then each round starts with another one.
+	// Both are calibrated. Then each round starts with the other one.
 	if turns := slices.Compact(order); !slices.Equal(turns, []int{0, 1, 0, 1, 0, 1}) {
 		t.Errorf("the contenders took turns as %v", turns)
 	}
 }
 
-// A call that is interrupted the first two times is not taken for a long one.
+// TestCalibrate checks that a call that is interrupted the first two times is not taken for
+// a long call.
 func TestCalibrate(t *testing.T) {
 	calls := 0
 	call := calibrate(func(iters int) {
@@ -297,7 +300,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// A comparison is the ratio within rounds, held to its kernel's bar.
+// TestCompare checks that a comparison is the ratio within rounds, and has its kernel's bar.
 func TestCompare(t *testing.T) {
 	j := insertJob[uint32]("u32", []bar{{apart, 8, goLoop, 3, 2, 0}, {apart, 8, cachedStores, 1, 1, 1},
 		{apart, 16, goLoop, 1, 1, 1}, {inPlace, 8, goLoop, 1, 1, 1}})
@@ -362,8 +365,8 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// One small run writes everything that a whole run does, and the README's table
-// can be made of it.
+// TestBench checks that a small run writes everything that a whole run writes, and that the
+// README's table can be made from it.
 func TestBench(t *testing.T) {
 	dir := t.TempDir()
 	opts, err := parse([]string{"-quick", "-run", "^(Insert/u32/.*/(8|1024)|SelectWarp/u64/.*)$", "-o", dir})
@@ -499,7 +502,7 @@ func TestBenchErrors(t *testing.T) {
 	}
 }
 
-// The README's figures are those of the results file that it names.
+// TestREADME checks that the README's figures are those of the results file that it names.
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -522,7 +525,7 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// markedTable is what stands between the marks, without the empty lines around it.
+// markedTable returns the text between the marks, without the empty lines around it.
 func markedTable(readme string) (string, error) {
 	_, rest, begun := strings.Cut(readme, "<!-- speed -->\n")
 	table, _, ended := strings.Cut(rest, "<!-- /speed -->")

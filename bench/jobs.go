@@ -6,41 +6,41 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// A job is something to do over many lanes, by the library and by whatever else
-// one would do it with. All of bench is driven by the table of jobs: what is
-// measured, how answers are checked, which comparisons are held to which bars.
+// A job is something to do over many lanes, by the library and by what else one would do
+// it with. The table of jobs says what is measured, how answers are checked, and which
+// comparisons have which bars.
 type job struct {
-	name     string // also of the loop in C
+	name     string // the loop in C has it too
 	operands []operand
 	inPlace  int  // the operand that dst, operand 0, may be; 0 for none
-	warp     bool // 32 lanes, under the operands' active mask
+	warp     bool // whether a call is for 32 lanes, under the operands' active mask
 	active   int  // the operand that is an active mask; 0 for none
 	want     func(x *operands, v []uint64) uint64
-	fields   []field // what is wanted of words and columns, in place of want
+	fields   []field // the right answer for words and columns, in place of want
 	work     func(x *operands) (ours, loop func(n int))
-	replaces string // what the call replaces, which is calls of the library, too
+	replaces string // the calls of the library that the call replaces
 	replaced func(x *operands) func(n int)
-	libyuv   string // its function for this, if any
-	byHand   bool   // whether there is a loop in C with the vector instructions that a specialist would pick
+	libyuv   string // libyuv's function for this, if any
+	byHand   bool   // whether there is a loop in C with the vector instructions of a specialist
 	bars     []bar
 }
 
-// Work is done n times over by repeat, which is inlined with what it repeats. The
-// loop is the best that a Go programmer would write.
+// repeat does work n times. It is inlined, and so is f. The loops are the best that a Go
+// programmer would write.
 func repeat(n int, f func()) {
 	for range n {
 		f()
 	}
 }
 
-// An operand is a slice with an element of so many bits for each lane, or with several.
+// An operand is a slice with one or more elements of so many bits for each lane.
 type operand struct {
 	bits int
 	kind kind
 	more int // elements of a lane after the first
 }
 
-// elements returns the elements that n lanes have.
+// elements returns the number of elements that n lanes have.
 func (o operand) elements(n int) int { return n * (1 + o.more) }
 
 // laneBits returns the bits that a lane has.
@@ -50,23 +50,23 @@ type kind int
 
 const (
 	input  kind = iota
-	output      // dst; of Unpack the columns
+	output      // dst, or the columns of Unpack
 	posOf
 	widthOf
 )
 
-// A field is where a column's values are in words, and from which of their bits on
-// they are there. Column 0 of Pack is a constant.
+// A field says where in words a column's values are, and from which of their bits on.
+// Column 0 of Pack is a constant.
 type field struct {
 	column           int
 	pos, width, from uint32
 }
 
-// A bar is what a comparison is held to: how many times as fast as a contender
-// the library is over so many lanes. A bar of 0 only prints the comparison.
+// A bar is the least ratio that is good enough: how many times as fast as a contender the
+// library must be over so many lanes. With a bar of 0 the comparison is only printed.
 type bar struct {
 	place                place
-	lanes                int // of warps those that are active
+	lanes                int // for warps, the active lanes
 	than                 string
 	avx512, avx2, others float64
 }
@@ -82,14 +82,14 @@ type word interface {
 
 func bitsOf[T word]() int { return int(8 * unsafe.Sizeof(T(0))) }
 
-// fieldMask has ones in a field.
+// fieldMask returns ones in a field.
 func fieldMask[T word](pos, width uint32) T { return ^(^T(0) << (width & 0xff)) << (pos & 0xff) }
 
-// shiftOf is pos where it lies in the word: a field that does not is empty, and any
+// shiftOf returns pos if it lies in the word. If it does not, the field is empty, and any
 // shift will do.
 func shiftOf[T word](pos uint32) uint32 { return pos & 0xff % uint32(8*unsafe.Sizeof(T(0))) }
 
-// jobs is the table.
+// jobs returns the table.
 func jobs() []job {
 	overC := []bar{{apart, cached, cLoop, 0.9, 0.9, 0}, {apart, memory, cLoop, 0.9, 0.9, 0}}
 	js := []job{insertJob[uint8]("u8", overC), insertJob[uint16]("u16", overC), insertJob[uint32]("u32", []bar{
@@ -111,7 +111,8 @@ func jobs() []job {
 	return append(js, arrayJobs()...)
 }
 
-// insertJob is not inlined, or repeat would not be in what it returns.
+// insertJob returns the job of Insert. If it were inlined, repeat would not be inlined into
+// the functions that it returns.
 //
 //go:noinline
 func insertJob[T word](name string, bars []bar) job {
@@ -133,7 +134,7 @@ func insertJob[T word](name string, bars []bar) job {
 	}
 }
 
-// sliceJobs are the other functions over slices. Bars are for words of 32 bits.
+// sliceJobs returns the other functions over slices. The bars are for words of 32 bits.
 func sliceJobs[T word](name string) []job {
 	in := operand{bits: bitsOf[T](), kind: input}
 	out, pos, width := operand{bits: in.bits, kind: output}, operand{bits: 32, kind: posOf}, operand{bits: 32, kind: widthOf}
@@ -225,11 +226,11 @@ func sliceJobs[T word](name string) []job {
 	return js
 }
 
-// isActive is the bit of lane i.
+// isActive reports whether the bit of lane i is set.
 func isActive(active []uint64, i int) bool { return active[i/64]>>(i%64)&1 != 0 }
 
-// maskedJobs are under a mask with half of the lanes active at random. The loops
-// test each lane's bit; the portable kernels are loops over the bits that are set.
+// maskedJobs returns the jobs under a mask. Half of the lanes are active, at random. The
+// loops test each lane's bit. The portable kernels loop over the set bits.
 func maskedJobs() []job {
 	in, out, active := operand{bits: 32, kind: input}, operand{bits: 32, kind: output}, operand{bits: 1, kind: input}
 	insert := insertJob[uint32]("u32", nil)
@@ -374,10 +375,9 @@ func warpJobs[T interface{ uint32 | uint64 }](name string) []job {
 	return js
 }
 
-// columnBars are those of a job with columns: over the Go loop and the C loop, each
-// in cache and in memory, and no less than the Go loop from 32 lanes on; and more.
-// Portable Go, which learns of the fields with the call, is not held to be as fast
-// as a loop that is compiled for them.
+// columnBars returns the bars of a job with columns: over the Go loop and the C loop, in
+// cache and in memory, and 1 over the Go loop from 32 lanes on. Portable kernels have no
+// bars over a Go loop, because the loop is compiled for its fields.
 func columnBars(overGo, overC [2]float64, more ...bar) []bar {
 	bars := []bar{
 		{apart, cached, goLoop, overGo[0], overGo[0], 0}, {apart, memory, goLoop, overGo[1], overGo[1], 0},
@@ -389,8 +389,8 @@ func columnBars(overGo, overC [2]float64, more ...bar) []bar {
 	return append(bars, more...)
 }
 
-// columnJobs make words out of columns, and columns out of words. Fields are
-// constants in the loops; the library gets them anew with each call.
+// columnJobs returns the jobs that make words from columns, and columns from words. Fields
+// are constants in the loops. The library gets them anew with each call.
 func columnJobs() []job {
 	u8, u16, u32, u64 := operand{bits: 8, kind: input}, operand{bits: 16, kind: input}, operand{bits: 32, kind: input}, operand{bits: 64, kind: input}
 	toU8, toU16, toU32, toU64 := operand{bits: 8, kind: output}, operand{bits: 16, kind: output}, operand{bits: 32, kind: output}, operand{bits: 64, kind: output}

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// The contenders in C. Each loop is a function of its own, not inlined, whose
-// operands are restrict; it enters itself into a list under the name of its job.
+// The contenders in C. Each loop is a function that is not inlined and whose operands are
+// restrict. It enters itself into a list under the name of its job.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ void repeat(work *w, size_t iters, PARAMETERS) {
 #define BITS 64
 #include "loops.h"
 
-// Words out of columns, and columns out of words.
+// Words from columns, and columns from words.
 
 ENTERED(pack_rgba, "Pack/rgba", 0) {
 	uint32_t *dst = p0; const uint8_t *r = p1, *g = p2, *b = p3, *a = p4;
@@ -136,7 +136,7 @@ ENTERED(unpack_rgb10a2, "Unpack/rgb10a2", 0) {
 	}
 }
 
-// Words out of adjacent elements, and back.
+// Words from adjacent elements, and back.
 
 ENTERED(pack_rgb24, "Pack/rgb24", 0) {
 	uint32_t *dst = p0; const uint8_t *rgb = p1;
@@ -217,8 +217,8 @@ DENSE("15-bit", uint16_t, 4, 15)
 #if defined(__AVX512VBMI__) && defined(__AVX512BW__) && defined(__BMI2__)
 #include <immintrin.h>
 
-// What a specialist writes by hand, with the fields as constants. What is left after the last vector is done by the
-// loops above.
+// Loops that a specialist would write by hand, with the fields as constants. The loops above
+// do the lanes after the last vector.
 
 #define REST(loop) loop(n - i, q0, q1, 0, 0, 0, value, pos, width, active)
 
@@ -307,7 +307,7 @@ static int first_seven(int i) { return 7 * (i % 8 + i / 8 % 2 * 8) & 63; }
 static int twelve(int i) { return i / 12 * 16 + i % 12 & 63; }
 static int nine(int i) { return i / 9 * 16 + i % 9 & 63; }
 
-// Four words a turn: each twice, so that eight elements come out of each copy.
+// Four words a turn. Each word is copied twice, and eight elements come from each copy.
 #define UNPACK_BY_HAND(count, width, first, closed, loop) \
 	__m512i from = index512(first), close = index512(closed), mask = _mm512_set1_epi8((1 << width) - 1); \
 	__m512i twice = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3); \
@@ -367,8 +367,8 @@ ENTERED(unpack_15_by_hand, "Unpack/15-bit by hand", 0) {
 }
 #endif
 
-// libyuv's functions take planes with strides, width and height. What it calls
-// ARGB has blue in the low bits; Pack/rgba has red there.
+// libyuv's functions take planes with strides, width and height. Its ARGB has blue in the
+// low bits, where Pack/rgba has red.
 
 static int (*argb_to_rgb565)(const void *, int, void *, int, int, int);
 static void (*merge)(const void *, int, const void *, int, const void *, int, const void *, int, void *, int, int, int);
@@ -394,11 +394,11 @@ __attribute__((constructor)) static void enter_libyuv(void) {
 #endif
 }
 
-// The limit: moves as measure.go makes them.
+// The limit does the moves that measure.go makes.
 
 struct move { int64_t bytes, dst, src[4]; };
 
-// dst may be a source, exactly.
+// dst and a source may overlap exactly.
 #ifdef __clang__
 #define NO_OVERLAP _Pragma("clang loop vectorize(assume_safety)")
 #else

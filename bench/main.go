@@ -1,7 +1,7 @@
-// Bench does each job of a table by bfi, on every kernel of this machine, by what
-// a user would write or pick instead, and at the limits of the machine, all in one
-// process and in turn. It prints tables and writes files and plots. See README.md
-// for how to read them.
+// Bench does each job of a table in several ways: by bfi on every kernel of this machine,
+// by what a user would write or pick instead, and as fast as the machine can do it at all.
+// They take turns in one process. Bench prints tables and writes files and plots. README.md
+// says how to read them.
 package main
 
 import (
@@ -90,7 +90,7 @@ func parse(args []string) (*options, error) {
 type benchCase struct {
 	job   *job
 	place place
-	lanes int // of warps those that are active
+	lanes int // for warps, the active lanes
 }
 
 func (c benchCase) String() string { return caseName(c.job, c.place, c.lanes) }
@@ -107,7 +107,7 @@ var (
 	warpLengths = []int{1, 2, 4, 8, 16, 32}
 )
 
-// cases are what opts asks for of js.
+// cases returns the cases of js that opts asks for.
 func cases(js []job, opts *options) []benchCase {
 	var cs []benchCase
 	for i := range js {
@@ -133,8 +133,8 @@ func cases(js []job, opts *options) []benchCase {
 	return cs
 }
 
-// lengths returns those of a list at which the job's operands are no longer than the longest of others, and those that
-// bars are about.
+// lengths returns the lengths of list and those with bars, except for lengths at which the
+// job's operands would be longer than those of any other job.
 func (j *job) lengths(list []int) []int {
 	lengths := slices.Clone(list)
 	for _, b := range j.bars {
@@ -160,7 +160,7 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 	for _, missing := range leftOut() {
 		fmt.Fprintln(stderr, missing)
 	}
-	debug.SetGCPercent(-1) // nothing but the operands is of any size
+	debug.SetGCPercent(-1) // only the operands are large
 	if opts.stream {
 		return gains(todo, opts, stdout)
 	}
@@ -181,8 +181,8 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 	}
 	s, small := newStore(longest), newStore(harsh)
 	for i, c := range todo {
-		// The first case of a place has answers checked on operands that expose
-		// each bit; the first of a job fills its streams.
+		// The first case of a place checks answers on operands that expose each bit.
+		// The first case of a job fills its streams.
 		if i == 0 || todo[i-1].job != c.job || todo[i-1].place != c.place {
 			fmt.Fprintf(stderr, "[%d/%d] %s, %s\n", i, len(todo), c.job.name, c.place)
 			if err := checkHarsh(small, c.job, c.place); err != nil {
@@ -215,7 +215,7 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// leftOut says who cannot take part in this process, and why.
+// leftOut returns texts about the contenders that cannot take part in this process.
 func leftOut() []string {
 	var list []string
 	insert := insertJob[uint32]("u32", nil)
@@ -231,7 +231,8 @@ func leftOut() []string {
 	return list
 }
 
-// spread has n lanes of 32 active, spread evenly: 32 is all, 16 is every other.
+// spread returns a mask with n of 32 lanes active, evenly spread: 32 is all lanes, 16 is
+// every other lane.
 func spread(n int) uint32 {
 	var mask uint32
 	for i := range n {
@@ -240,9 +241,9 @@ func spread(n int) uint32 {
 	return mask
 }
 
-// gains prints, for each job and kernel, how many times as fast stores that bypass
-// the cache are as those that do not, by how much a call moves in all. The library's
-// threshold should be where that comes to more than 1.
+// gains prints how many times as fast calls are with stores that bypass the cache as with
+// stores that do not, for each job and kernel, by how much a call moves. The library's
+// threshold should be where the ratio comes to more than 1.
 func gains(todo []benchCase, opts *options, stdout io.Writer) error {
 	if len(tune.Kernels) == 1 {
 		return errors.New("-stream: the portable kernels have no stores that bypass the cache")

@@ -11,8 +11,8 @@ import (
 // A contender is one way to do a job, or to run as fast as it could be done.
 type contender struct {
 	kind       string
-	kernel     string  // of the library; empty where it takes no part
-	streamFrom uintptr // how much the library must move for its stores to bypass the cache
+	kernel     string  // the library's kernel; empty if it is not the library
+	streamFrom uintptr // the least that a call moves if its stores bypass the cache
 	run        func(n int)
 }
 
@@ -43,7 +43,7 @@ func (c *contender) name() string {
 
 var libraryStreamBytes = *tune.StreamBytes
 
-// choose sets the library up for a contender.
+// choose prepares the library for a contender.
 func (c *contender) choose() {
 	if c.kernel != "" {
 		tune.Use(c.kernel)
@@ -51,7 +51,7 @@ func (c *contender) choose() {
 	*tune.StreamBytes = c.streamFrom
 }
 
-// contenders are all that take part in a job.
+// contenders returns all that take part in a job.
 func contenders(x *operands) []contender {
 	j := x.job
 	var cs []contender
@@ -85,20 +85,23 @@ func contenders(x *operands) []contender {
 	return cs
 }
 
-// A move reads bytes of some streams and writes their xor, or of one stream its
-// complement. Each place is a stream, and eight times how far into it; -1 is none.
+// A move reads bytes of some streams and writes their xor. Of one stream it writes the
+// complement. A place is the number of a stream plus eight times an offset in it, or -1 for
+// none.
 type move struct {
 	bytes, dst int64
 	src        [4]int64
 }
 
-// limited reports whether limitMoves has moves for the job: where a lane has few elements.
+// limited reports whether limitMoves has moves for the job. It has if a lane has few
+// elements.
 func (j *job) limited() bool { return j.laneWords() == 1 }
 
-// limitMoves read all inputs of a job once and write all its outputs once, whole
-// vectors at a time, whatever widths the elements have. Active masks are left out.
+// limitMoves returns moves that read all inputs of a job once and write all its outputs
+// once. They move whole vectors, whatever the widths of the elements. Active masks are left
+// out.
 func limitMoves(x *operands) []move {
-	// In chunks of n bytes, so that an element of 32 bits has four.
+	// The moves are in chunks of n bytes. An operand of 32-bit elements has four.
 	var in, out []int64
 	for k, o := range x.job.operands {
 		for chunk := range o.laneBits() / 8 {
@@ -136,8 +139,8 @@ func (m move) continues(n move) bool {
 	return n.dst == m.dst+8*m.bytes
 }
 
-// quartiles are what is kept of samples, to four digits: more than a measurement is
-// good for.
+// quartiles returns the quartiles of samples, to four digits. No measurement is better than
+// that.
 func quartiles(samples []float64) (q1, median, q3 float64) {
 	return round(quantile(samples, 0.25)), round(quantile(samples, 0.5)), round(quantile(samples, 0.75))
 }
@@ -147,8 +150,8 @@ func round(x float64) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// quantile is the value below which the fraction q of the samples lies,
-// interpolated between the two nearest.
+// quantile returns the value below which the fraction q of the samples lies. It interpolates
+// between the two nearest samples.
 func quantile(samples []float64, q float64) float64 {
 	s := slices.Sorted(slices.Values(samples))
 	at := q * float64(len(s)-1)
@@ -159,8 +162,7 @@ func quantile(samples []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// ratios is a over b, round by round, so that what slows a whole round down
-// cancels out.
+// ratios returns a over b, round by round. What slows a whole round down cancels out.
 func ratios(a, b []float64) []float64 {
 	r := make([]float64, len(a))
 	for i := range r {
@@ -169,13 +171,12 @@ func ratios(a, b []float64) []float64 {
 	return r
 }
 
-// fewestRounds is how many there are however long a call takes.
+// fewestRounds is the least number of rounds, however long a call takes.
 const fewestRounds = 5
 
-// measure times the contenders in turn, round after round, each for about
-// benchtime in all. It returns the nanoseconds a call took in each round of
-// each contender. Where calls are longer than a batch is meant to be there are
-// fewer rounds.
+// measure times the contenders in turn, round after round, each for about benchtime in all.
+// It returns the nanoseconds of a call, for each contender and round. If calls are longer
+// than a batch should be, there are fewer rounds.
 func measure(cs []contender, benchtime time.Duration, rounds int) [][]float64 {
 	batch := benchtime / time.Duration(rounds)
 	iters := make([]int, len(cs))
@@ -191,10 +192,10 @@ func measure(cs []contender, benchtime time.Duration, rounds int) [][]float64 {
 	samples := make([][]float64, len(cs))
 	for r := range rounds {
 		for k := range cs {
-			i := (k + r) % len(cs) // so that nobody always follows the same one
+			i := (k + r) % len(cs) // so nobody always follows the same one
 			cs[i].choose()
 			if iters[i] > 1 {
-				cs[i].run(1) // its code and data into the caches
+				cs[i].run(1) // loads code and data into the caches
 			}
 			samples[i] = append(samples[i], float64(clock(cs[i].run, iters[i]))/float64(iters[i]))
 		}
@@ -202,10 +203,10 @@ func measure(cs []contender, benchtime time.Duration, rounds int) [][]float64 {
 	return samples
 }
 
-// interruption is longer than the operating system takes the processor away for.
+// interruption is longer than the operating system ever interrupts a process.
 const interruption = 50 * time.Millisecond
 
-// calibrate finds roughly how many nanoseconds a call takes.
+// calibrate returns roughly the nanoseconds of a call.
 func calibrate(run func(iters int), batch time.Duration) float64 {
 	for n := 1; ; n *= 4 {
 		d := clock(run, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// A place says how operands lie in memory.
+// A place says where operands lie in memory.
 type place int
 
 const (
@@ -21,8 +21,8 @@ const (
 
 func (p place) String() string { return [...]string{"out of place", "in place", "misaligned"}[p] }
 
-// operands are what one case of a job works on: streams of n lanes, and what all
-// lanes share.
+// operands has the operands of one case of a job: streams of n lanes, and the values that
+// all lanes share.
 type operands struct {
 	job        *job
 	place      place
@@ -30,7 +30,7 @@ type operands struct {
 	p          [5]unsafe.Pointer
 	pos, width uint32
 	value      uint64
-	active     uint32 // of a warp
+	active     uint32 // the active lanes of a warp
 }
 
 // of returns stream k as a slice.
@@ -38,7 +38,7 @@ func of[T word](x *operands, k int) []T {
 	return unsafe.Slice((*T)(x.p[k]), x.job.operands[k].elements(x.n))
 }
 
-// mask is stream k as an active mask.
+// mask returns stream k as an active mask.
 func (x *operands) mask(k int) []uint64 { return unsafe.Slice((*uint64)(x.p[k]), (x.n+63)/64) }
 
 func warp[T word](x *operands, k int) *[bfi.WarpSize]T { return (*[bfi.WarpSize]T)(x.p[k]) }
@@ -71,7 +71,8 @@ func (x *operands) lane(i int, wanted func(o operand) bool) []uint64 {
 	return v
 }
 
-// wanted is what the outputs of lane i shall be, where v is what all streams were.
+// wanted returns the right outputs of lane i. v has the elements of all streams before the
+// call.
 func (x *operands) wanted(i int, v []uint64) []uint64 {
 	j := x.job
 	switch {
@@ -97,7 +98,7 @@ func (x *operands) wanted(i int, v []uint64) []uint64 {
 	return elements
 }
 
-// laneBits is what all operands hold for each lane.
+// laneBits returns the bits that all operands together have for a lane.
 func (j *job) laneBits(at place) int {
 	sum := 0
 	for _, o := range j.operands {
@@ -112,15 +113,15 @@ func (j *job) laneBits(at place) int {
 // A store holds the streams of the longest operands.
 type store struct{ streams [5][]uint64 }
 
-// Streams begin a few cache lines apart modulo the page, and misaligned ones
-// some lanes past that, so that no two contend for one place of a cache.
+// Streams begin a few cache lines apart modulo the page, and misaligned streams some lanes
+// after that. So no two compete for the same place in a cache.
 const (
 	pageWords = 4096 / 8
 	skewWords = 10 * 64 / 8
 	padWords  = 2*pageWords + 64
 )
 
-// newStore returns a store of streams with so many words of 64 bits.
+// newStore returns a store whose streams have words words of 64 bits.
 func newStore(words int) *store {
 	var s store
 	for k := range s.streams {
@@ -129,7 +130,7 @@ func newStore(words int) *store {
 	return &s
 }
 
-// laneWords returns the words of 64 bits that a stream takes for each lane, and at least one.
+// laneWords returns the most words of 64 bits that a stream takes for a lane, at least one.
 func (j *job) laneWords() int {
 	words := 1
 	for _, o := range j.operands {
@@ -138,7 +139,7 @@ func (j *job) laneWords() int {
 	return words
 }
 
-// operands lays out n lanes of a job in s.
+// operands places n lanes of a job's operands in s.
 func (s *store) operands(j *job, at place, n int) *operands {
 	x := &operands{job: j, place: at, n: n, value: 0x5bd1e995, pos: 5, width: 11, active: math.MaxUint32}
 	if j.operands[0].bits <= 16 {
@@ -158,9 +159,8 @@ func (s *store) operands(j *job, at place, n int) *operands {
 	return x
 }
 
-// fill fills the streams of a job as far as its longest operands reach: with
-// random bits; but pos and width of each lane, unless they shall be harsh, with
-// those of fields in the word.
+// fill fills the streams of a job, as far as its longest operands reach, with random bits.
+// Unless harsh is set, the pos and width of a lane are those of a field in the word.
 func (s *store) fill(j *job, lanes int, harsh bool) {
 	state := uint64(1)
 	random := func() uint64 { // xorshift64*
@@ -191,8 +191,8 @@ func (s *store) fill(j *job, lanes int, harsh bool) {
 
 const harshLanes = 301
 
-// checkHarsh checks every contender of a job on short slices of any bits, and on
-// fields that lie in the word, end it, run past it and are none.
+// checkHarsh checks every contender of a job on short slices of any bits. Fields lie in the
+// word, end at its end, run past it, and are empty.
 func checkHarsh(s *store, j *job, at place) error {
 	fields := [][2]uint32{{0, 0}, {0, 32}, {0, 64}, {3, 7}, {31, 1}, {5, 200}, {32, 1}, {40, 24}, {63, 1}, {64, 9}, {255, 255}, {0x105, 0x107}}
 	masks := []uint32{0xffffffff, 0x55555555, 0x80000001, 0, 0x13579bdf}
@@ -213,8 +213,8 @@ func checkHarsh(s *store, j *job, at place) error {
 	return nil
 }
 
-// check does the job once and compares the answers with the scalar functions':
-// all of them, or of a long slice both ends and some between.
+// check does the job once and compares the answers with those of the scalar functions. Of a
+// long slice it compares both ends and some lanes between.
 func (c *contender) check(x *operands) error {
 	if c.kind == limit || c.kind == x.job.replaces && x.job.active != 0 {
 		return nil // the limit has other answers, and so has Insert under a mask
@@ -247,7 +247,7 @@ func (c *contender) check(x *operands) error {
 	return nil
 }
 
-// caseName is what -run is matched with.
+// caseName returns the name that -run is matched with.
 func caseName(j *job, at place, lanes int) string {
 	return fmt.Sprintf("%s/%s/%d", j.name, strings.ReplaceAll(at.String(), " ", "-"), lanes)
 }
