@@ -10,13 +10,12 @@ import (
 	"unsafe"
 )
 
-// quick reports whether tests that take long should do less: in emulators, and
-// where a sanitizer looks at every step of the tests' own.
+// quick reports whether long tests should do less. They should in emulators, and under a
+// sanitizer, which checks every step of the tests too.
 func quick() bool { return testing.Short() || sanitized() }
 
-// TestLanes is a first look at everything: a hundred calls of every function
-// with operands, fields, lengths, offsets and sharing at random. A wrong kernel
-// seldom gets past it.
+// TestLanes takes a first look at everything. It makes a hundred calls of every function
+// with random operands, fields, lengths, offsets and sharing. A wrong kernel seldom passes.
 func TestLanes(t *testing.T) {
 	m := heap(mostOps, widestLane*300)
 	for _, e := range slices.Concat(entries, otherEntries) {
@@ -42,9 +41,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestGuardPages is every length from 0 to two vectors and some with each operand
-// up against memory that must not be touched, first with its end, then with its
-// start.
+// TestGuardPages checks every length from 0 to two vectors and more, with each operand next
+// to memory that must not be touched. First the memory is after the operand, then before.
 func TestGuardPages(t *testing.T) {
 	const most = 130
 	segments, margin := guarded(t, mostOps, widestLane*most)
@@ -53,7 +51,7 @@ func TestGuardPages(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(15, 15))
 			head, tail := slices.Repeat([]int{margin}, len(e.ops)), make([]int, len(e.ops))
-			// In words of a byte, a kernel's longest step has four times as many lanes.
+			// With words of a byte, a kernel's longest step has four times as many lanes.
 			lengths := e.lengths(most)
 			if e.largest() < 4 {
 				lengths = append(lengths, 191, 192, 193, 255, 256, 257, 300, 319, 320, 449, 511, 512, 513)
@@ -66,8 +64,8 @@ func TestGuardPages(t *testing.T) {
 					}
 					m.verify(t, &e, s, n, tail)
 					m.verify(t, &e, s, n, head)
-					// An output that starts a few lanes past a line, so that even
-					// a short slice has a head to align.
+					// The output starts a few lanes past a line, so even a short slice
+					// has a head to align.
 					for out := range e.outs {
 						tail[out] = margin + n%8*e.ops[out].size
 					}
@@ -78,7 +76,7 @@ func TestGuardPages(t *testing.T) {
 	}
 }
 
-// TestScalar is Bfi and Bfe for every pos and width.
+// TestScalar checks Bfi and Bfe for every pos and width.
 func TestScalar(t *testing.T) {
 	t.Run("uint8", scalar[uint8])
 	t.Run("int8", scalar[int8])
@@ -113,8 +111,8 @@ func scalar[T Word](t *testing.T) {
 	}
 }
 
-// bitPatterns are pairs of words that show of each bit of a result where it came
-// from. Five do not fit into vectors evenly.
+// bitPatterns are pairs of words that show where each bit of a result came from. There are
+// five pairs, because five does not divide a vector.
 var bitPatterns = [5][2]uint64{
 	{^uint64(0), 0},
 	{0, ^uint64(0)},
@@ -123,8 +121,8 @@ var bitPatterns = [5][2]uint64{
 	{0x3c6ef372fe94f82b, 0x510e527fade682d1},
 }
 
-// patterns are the pairs of words to test with: those that show most where there
-// is little time.
+// patterns returns the pairs of words to test with. If there is little time, they are those
+// that show most.
 func patterns() [][2]uint64 {
 	if quick() {
 		return bitPatterns[3:]
@@ -132,11 +130,11 @@ func patterns() [][2]uint64 {
 	return bitPatterns[:]
 }
 
-// TestExhaustive is every function with every pos and width, on words of every size,
-// and the pairs of words above. Pack and Unpack have TestSingleFields instead.
+// TestExhaustive checks every function with every pos and width, on words of every size and
+// the pairs of words above. Pack and Unpack have TestSingleFields instead.
 //
-// What decides is the kernel: the sign of words makes a difference to extracting
-// alone, and the size of a mask's elements to none, so that one of two is enough.
+// One entry is enough for each kernel. The sign of words makes a difference only if they are
+// extracted, and the size of a mask's elements makes none.
 func TestExhaustive(t *testing.T) {
 	for _, e := range entries {
 		each := slices.ContainsFunc(e.ops, func(o op) bool { return o.kind == posKind })
@@ -144,7 +142,7 @@ func TestExhaustive(t *testing.T) {
 		case e.fields == 0 && !each, e.pack != nil:
 			continue
 		case e.masked() && mask.size > 2:
-			continue // those of 1 and 2 bytes have words of either sign
+			continue // masks of 1 and 2 bytes have words of both signs
 		case strings.HasPrefix(e.fn, "Extract"):
 		case e.masked() && mask.size > 1, !e.masked() && e.signed:
 			continue
@@ -159,7 +157,7 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-// pattern puts the bit patterns into operands, of each lane a pair.
+// pattern puts the bit patterns into operands, one pair in each lane.
 func (s *sample) pattern(e *entry, from int) {
 	list := patterns()
 	for op := e.outs; op < len(e.ops); op++ {
@@ -171,7 +169,7 @@ func (s *sample) pattern(e *entry, from int) {
 	}
 }
 
-// activate sets a mask to one of three in turn: all lanes, some, the others.
+// activate sets a mask to one of three in turn: all lanes, some lanes, the other lanes.
 func (s *sample) activate(e *entry, turn int) {
 	mask := len(e.ops) - 1
 	if o := e.ops[mask]; e.masked() {
@@ -246,9 +244,8 @@ func exhaustUniform(t *testing.T, e *entry) {
 	}
 }
 
-// TestLengths is every length from 0 to 300 with every operand at every offset
-// from a cache line at which its elements are aligned, apart and in place over
-// each operand.
+// TestLengths checks every length from 0 to 300, with every operand at every offset from a
+// cache line at which its elements are aligned, apart and in place over each operand.
 func TestLengths(t *testing.T) {
 	const most = 300
 	m := heap(mostOps, widestLane*most)
@@ -262,12 +259,12 @@ func TestLengths(t *testing.T) {
 					s := e.sample(r, most, share)
 					offset := make([]int, len(e.ops))
 					for op, o := range e.ops {
-						// Of two operands that start a line together here, one is
-						// elsewhere in the next turn.
+						// If two operands both start a line in one turn, they do not in
+						// the next.
 						offset[op] = line + (turn*(2*op+1)+op)*o.size%line
 					}
 					for _, n := range e.lengths(most) {
-						// Where there are many offsets, each has some of the lengths.
+						// If there are many offsets, each has some of the lengths.
 						if n%(turns/8) != turn%(turns/8) || quick() && n > 40 && n%16 != turn%16 {
 							continue
 						}
@@ -279,7 +276,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestMisaligned is slices of which the elements are not aligned.
+// TestMisaligned checks slices whose elements are not aligned.
 func TestMisaligned(t *testing.T) {
 	if !misaligns {
 		t.Skip("this processor faults on misaligned words")
@@ -307,8 +304,8 @@ func TestMisaligned(t *testing.T) {
 			if !e.streams() {
 				return
 			}
-			// No shorter call bypasses the cache. Stores that do want aligned words, so
-			// a misaligned output must go through it.
+			// No shorter call bypasses the cache. Stores that bypass it need aligned
+			// words, so a misaligned output must go through the cache.
 			n := pieceBytes/e.size + 33
 			long := e.heap(n)
 			s := e.sample(r, 251, e.apart())
@@ -323,14 +320,14 @@ func TestMisaligned(t *testing.T) {
 	}
 }
 
-// pieceLengths are lengths around those at which a call is cut into pieces.
+// pieceLengths returns lengths around those at which a call is cut into pieces.
 func (e *entry) pieceLengths() []int {
 	piece := pieceBytes / e.size
 	list := []int{piece - 1, piece, piece + 1, 2*piece - 1, 2 * piece, 2*piece + 33}
 	together := func(fields int) int { return pieceBytes / e.largest() / (fields + 1) &^ 63 }
 	switch e.fn {
 	case "Pack":
-		// What a column adds may be in two fields.
+		// Pack may make two plain fields of a column.
 		list = nil
 		for fields := 1; fields <= 2*len(e.pack); fields += 1 + fields/4 {
 			piece := together(fields)
@@ -343,7 +340,7 @@ func (e *entry) pieceLengths() []int {
 	return list
 }
 
-// TestPieces is lengths around those at which a call is cut into pieces.
+// TestPieces checks lengths around those at which a call is cut into pieces.
 func TestPieces(t *testing.T) {
 	for _, e := range entries {
 		if e.warp {
@@ -354,9 +351,9 @@ func TestPieces(t *testing.T) {
 			m := e.heap(2*pieceBytes/e.size + line)
 			shares := e.everySharing()
 			for i, n := range e.pieceLengths() {
-				// Each length has one of the ways to share memory, each way some.
+				// Each length has some of the sharings, and each sharing some of the lengths.
 				for ; i < len(shares) || i < len(e.pieceLengths()); i += len(e.pieceLengths()) {
-					// A prime number of lanes, so that a piece out of place shows.
+					// The number of lanes is prime, so a piece at a wrong place shows.
 					m.verify(t, &e, e.sample(r, 251, shares[i%len(shares)]), n, e.anyOffsets(r))
 					if quick() {
 						break
@@ -378,8 +375,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestOverlappingSources has sources that overlap each other in any way, a mask
-// too.
+// TestOverlappingSources checks sources that overlap each other in any way, masks too.
 func TestOverlappingSources(t *testing.T) {
 	for _, e := range entries {
 		if len(e.ops)-e.outs < 2 {
@@ -391,7 +387,7 @@ func TestOverlappingSources(t *testing.T) {
 				s := e.sample(r, n, e.apart())
 				shared := make([]byte, widestLane*n+line)
 				for i := range len(shared) / 8 {
-					// Whatever lies here is a field as well as a word.
+					// Each element may be read as a word or as a pos or width.
 					pos, width := anyField(r, 8*e.size)
 					store(shared, 4, 2*i, uint64(pos))
 					store(shared, 4, 2*i+1, uint64(width))
@@ -470,7 +466,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestEmpty is calls on no lanes, with slices that are nil and that are not.
+// TestEmpty makes calls on no lanes, with slices that are nil and slices that are not.
 func TestEmpty(t *testing.T) {
 	for _, e := range slices.Concat(entries, otherEntries) {
 		if e.warp {
@@ -485,7 +481,7 @@ func TestEmpty(t *testing.T) {
 					a.ops[op] = empty
 					e.call(&a)
 				}
-				// All in the same place, where none overlaps another.
+				// All are at the same place, and none overlaps another.
 				a := s.args
 				a.ops = slices.Repeat([][]byte{empty}, len(s.ops))
 				e.call(&a)

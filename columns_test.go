@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// someKinds are so many kinds of columns in an order of their own.
+// someKinds returns count kinds of columns in a random order.
 func someKinds(r *rand.Rand, count int) []fieldKind {
 	kinds := make([]fieldKind, count)
 	for k := range kinds {
@@ -16,8 +16,8 @@ func someKinds(r *rand.Rand, count int) []fieldKind {
 	return kinds
 }
 
-// TestFieldCounts is Pack and Unpack of every number of fields from 0 to 64, of
-// any types.
+// TestFieldCounts checks Pack and Unpack with every number of fields from 0 to 64, of any
+// types.
 func TestFieldCounts(t *testing.T) {
 	const lanes = 150
 	m := heap(maxFields+2, 8*lanes)
@@ -47,9 +47,9 @@ func TestFieldCounts(t *testing.T) {
 	}
 }
 
-// TestPlainConstants packs a constant of each type among columns of each type, in
-// fields that lie apart and have no more bits than their elements: such fields go to
-// kernels as they are, constants too.
+// TestPlainConstants packs a constant of each type among columns of each type. The fields do
+// not overlap and have no more bits than their elements, so kernels get them as they are,
+// constants too.
 func TestPlainConstants(t *testing.T) {
 	plainConstants[uint8](t)
 	plainConstants[uint16](t)
@@ -59,7 +59,7 @@ func TestPlainConstants(t *testing.T) {
 
 func plainConstants[T Word](t *testing.T) {
 	const lanes = 251
-	// Some of each loop that kernels have, and a call of so many bytes that it streams.
+	// The lengths use each loop of a kernel, and one call streams.
 	lengths, long := []int{5, 40, 70, 100, 150, 333, 700}, pieceBytes/4+65*8
 	m := heap(mostOps, long)
 	r := rand.New(rand.NewPCG(14, uint64(unsafe.Sizeof(T(0)))))
@@ -86,8 +86,8 @@ func plainConstants[T Word](t *testing.T) {
 	}
 }
 
-// TestNarrowColumns is Unpack of several pieces to columns that are all narrower than
-// the words, which kernels make otherwise where the words come from memory.
+// TestNarrowColumns checks Unpack of several pieces to columns that are all narrower than
+// the words. Kernels use another loop for them if the words come from memory.
 func TestNarrowColumns(t *testing.T) {
 	entries := slices.Concat(
 		named[uint16](unpackEntry[uint16](everyKind[:2]...)), named[uint32](unpackEntry[uint32](everyKind[:4]...)),
@@ -111,7 +111,7 @@ func fieldEntries[T Word](columns, mixed []fieldKind) []entry {
 	return named[T](packEntry[T](true, mixed...), packEntry[T](false, mixed...), unpackEntry[T](columns...))
 }
 
-// TestSecondFrom is whether a second From replaces the first.
+// TestSecondFrom checks that a second From replaces the first.
 func TestSecondFrom(t *testing.T) {
 	dst := make([]uint16, 1)
 	Pack(dst, nil, Column([]uint16{0xabcd}, 0, 16).From(8).From(4))
@@ -120,8 +120,8 @@ func TestSecondFrom(t *testing.T) {
 	}
 }
 
-// TestRoundTrip is Unpack of what Pack made of fields that do not overlap: it
-// gives the low bits of every column back.
+// TestRoundTrip unpacks words that Pack made from fields that do not overlap. Unpack must
+// give the low bits of every column back.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 11))
 	for range 100 {
@@ -142,8 +142,8 @@ func roundTrips(t *testing.T, seed []byte, n int) {
 	roundTrip[int64](t, seed, n)
 }
 
-// roundTrip packs and unpacks n lanes with a layout that it makes of the seed:
-// gaps and fields in turn, until the word is full, in an order of their own.
+// roundTrip packs and unpacks n lanes, with a layout that seed chooses: gaps and fields in
+// turn until the word is full. The fields are then shuffled.
 func roundTrip[T Word](t *testing.T, seed []byte, n int) {
 	t.Helper()
 	sum := uint64(n)
@@ -194,7 +194,7 @@ func roundTrip[T Word](t *testing.T, seed []byte, n int) {
 		for k, f := range kinds {
 			want := make([]byte, f.size)
 			for i := range n {
-				// The field's bits in the element, extended from the highest one.
+				// These are the field's bits of the element, sign-extended.
 				x := oracleBFE(8*f.size, f.signed, load(columns[k], f.size, i), a.from[k], a.width[k])
 				store(want, f.size, 0, oracleMoved(8*f.size, f.signed, x, -int64(a.from[k])))
 				if have := load(back[k], f.size, i); have != load(want, f.size, 0) {

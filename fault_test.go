@@ -14,11 +14,12 @@ import (
 	"unsafe"
 )
 
-// These tests let calls run into memory that they may not touch, on purpose, and
-// look at where they were when they did.
+// These tests make calls touch memory that they must not touch, and look at where the
+// calls were when they did.
 
-// faulted reports whether call touched such memory. If assembly did, faulted returns its name too, and its arguments
-// as the stack trace shows them: none if this Go shows them in another way.
+// faulted reports whether call touched such memory. If assembly did, faulted also returns the
+// name of its function, and its arguments as the stack trace shows them. If this Go shows
+// them in another way, there are none.
 func faulted(call func()) (touched bool, assembly string, arguments []uint64) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -53,9 +54,9 @@ func faulted(call func()) (touched bool, assembly string, arguments []uint64) {
 	return
 }
 
-// TestInactiveLanes is which levels write to inactive lanes of dst: those lanes
-// lie on a page that can only be read. Portable kernels and AVX-512 promise not to.
-// The others may write back what was there, see InsertMasked.
+// TestInactiveLanes checks which levels write to inactive lanes of dst, which lie on a page
+// that can only be read. Portable kernels and AVX-512 must not write to them. The others may
+// write their old value.
 func TestInactiveLanes(t *testing.T) {
 	page := os.Getpagesize()
 	memory := pages(t, 2*page)
@@ -66,7 +67,7 @@ func TestInactiveLanes(t *testing.T) {
 			continue
 		}
 		mask := len(e.ops) - 1
-		// So many lanes before the page, in which some are active.
+		// Only lanes before the page are active.
 		for before := 1; before <= 130; before++ {
 			n := before + 200
 			s := e.sample(rand.New(rand.NewPCG(26, uint64(before))), n, e.apart())
@@ -96,9 +97,10 @@ func TestInactiveLanes(t *testing.T) {
 	}
 }
 
-// TestPieceBound checks that assembly never gets more than one piece. It makes calls touch a forbidden page near the end
-// of each of several pieces. Then it looks among the arguments of the assembly function for the one that bounds the run,
-// wherever that is: an address in dst where the run begins, or, of Pack and Unpack, the number of the lane where it ends.
+// TestPieceBound checks that assembly never gets more than one piece. It makes calls touch a
+// forbidden page near the end of each of several pieces. Then it looks among the arguments of
+// the assembly function for the one that bounds the run. That is the address in dst where the
+// run begins, or for Pack and Unpack the number of the lane where it ends.
 func TestPieceBound(t *testing.T) {
 	const pieces = 4
 	most := 0
@@ -118,9 +120,9 @@ func TestPieceBound(t *testing.T) {
 		}
 		s.ops[0] = memory[:e.ops[0].bytes(lanes)]
 		s.all(&e)
-		clear(s.value) // which looks like no lane's number
+		clear(s.value) // no value may look like the number of a lane
 		for piece := 1; piece <= pieces; piece++ {
-			// Before the end, and a whole page on any machine.
+			// The page is before the piece's end, whatever the size of pages.
 			lane := piece*pieceBytes/e.size - 1
 			at := lane * e.ops[0].lane() &^ (os.Getpagesize() - 1)
 			lane = at / e.ops[0].lane()
@@ -136,7 +138,7 @@ func TestPieceBound(t *testing.T) {
 				case arguments == nil:
 					t.Skipf("the stack traces of %s show no arguments that this test can read", runtime.Version())
 				}
-				first := 0 // the lane that dst begins with, of this run
+				first := 0 // the run's first lane
 				if i := slices.IndexFunc(arguments, func(v uint64) bool { return begin <= v && v <= begin+uint64(at) }); i >= 0 {
 					first = int(arguments[i]-begin) / e.ops[0].lane()
 				} else if e.pack == nil {

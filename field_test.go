@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// A choice is of so many calls one.
+// A choice picks one of so many calls.
 type choice uint32
 
-// someCalls is how many of the calls that these tests could make they do make. With
-// BFI_TEST_WHOLE they make all.
+// someCalls returns the choice of calls that these tests make, out of all that they could
+// make. With BFI_TEST_WHOLE they make all.
 func someCalls() choice {
 	switch {
 	case os.Getenv("BFI_TEST_WHOLE") != "":
@@ -22,13 +22,13 @@ func someCalls() choice {
 	return 10
 }
 
-// has reports whether call i is chosen. The chosen ones lie as if at random, so that
-// every value of every parameter is among them.
+// has reports whether call i is chosen. The chosen calls are spread as if at random, so every
+// value of every parameter is among them.
 func (c choice) has(i int) bool { return uint32(i)*2654435761>>8%uint32(c) == 0 }
 
-// withLevels is onEveryKernel for short calls, of which there are millions: f
-// must set current to each level itself. Stores of short calls never bypass the
-// cache, so the kernels that do are left out.
+// withLevels is onEveryKernel for millions of short calls: f sets current to each level
+// itself. Stores of short calls never bypass the cache, so kernels with such stores are left
+// out.
 func withLevels(f func(levels []level)) {
 	defer func(l level) { current = l }(current)
 	var levels []level
@@ -40,7 +40,7 @@ func withLevels(f func(levels []level)) {
 	f(levels)
 }
 
-// A result is what a call should make, and room for what it makes.
+// A result has the right results of a call, and room for the call's results.
 type result[T Word] struct{ want, have, wrong []T }
 
 func newResult[T Word](n int) result[T] {
@@ -51,10 +51,10 @@ func newResult[T Word](n int) result[T] {
 	return r
 }
 
-// of is the result of so many lanes.
+// of returns the result of n lanes.
 func (r result[T]) of(n int) result[T] { return result[T]{r.want[:n], r.have[:n], r.wrong[:n]} }
 
-// fresh is dst of a call, in which nothing is right by chance.
+// fresh returns the dst of a call, with only wrong values in it.
 func (r result[T]) fresh() []T {
 	copy(r.have, r.wrong)
 	return r.have
@@ -62,13 +62,13 @@ func (r result[T]) fresh() []T {
 
 func (r result[T]) right() bool { return bytesOf(r.have) == bytesOf(r.want) }
 
-// bytesOf is the memory of a slice, to be compared at once.
+// bytesOf returns the memory of a slice as a string, which is quick to compare.
 func bytesOf[T Word](s []T) string {
 	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(T(0))))
 }
 
-// oneHot returns each value that has one bit, then the one that has all, and the same
-// again until kernels run their loops. The first few are one round.
+// oneHot returns every value with a single bit, then the value with all bits, over and over
+// until kernels run their loops. few is the number of different values.
 func oneHot[T Word]() (few int, all []T) {
 	for i := range 8 * unsafe.Sizeof(T(0)) {
 		all = append(all, 1<<i)
@@ -96,7 +96,7 @@ func TestSingleFields(t *testing.T) {
 	t.Run("uint64", singleFields[uint64, int64])
 }
 
-// singleFields has words of T. S is T with a sign.
+// singleFields tests words of type T. S is T with a sign.
 func singleFields[T, S Word](t *testing.T) {
 	withLevels(func(levels []level) {
 		singleField[T, S, uint8](t, levels)
@@ -117,7 +117,7 @@ func singleField[T, S, E Word](t *testing.T, levels []level) {
 	for i := range base {
 		base[i] = T(uint64(i+1) * 0x9e3779b97f4a7c15 >> 8)
 	}
-	// What each From leaves of the elements.
+	// shifted has what each From leaves of the elements.
 	var shifted [mostFrom + 1][]T
 	for from := range shifted {
 		for _, e := range elements {
@@ -178,7 +178,7 @@ func singleField[T, S, E Word](t *testing.T, levels []level) {
 	}
 }
 
-// A pairField is a field of words of 8 bits, as one of two.
+// A pairField is one of two fields of words of 8 bits.
 type pairField struct {
 	Field
 	name string
@@ -186,9 +186,8 @@ type pairField struct {
 	want []uint8 // what Pack puts there, or Unpack into the column
 }
 
-// pairFields returns what the function makes of each pos, width and From up to 9, as
-// nothing changes from there on: of elements of 8 bits, in turns without and with
-// a sign.
+// pairFields returns the fields that of makes for each pos, width and From up to 9; greater
+// ones make no difference. Elements have 8 bits, in turns without and with a sign.
 func pairFields(of func(pos, width, from uint32) []pairField) (list []pairField) {
 	for pos := range uint32(10) {
 		for width := range uint32(10) {
@@ -205,8 +204,8 @@ func pairFields(of func(pos, width, from uint32) []pairField) (list []pairField)
 	return list
 }
 
-// TestFieldPairs packs and unpacks every pair of fields of words of 8 bits, of
-// elements of 8 bits and of constants.
+// TestFieldPairs packs and unpacks every pair of fields of words of 8 bits, with elements of 8
+// bits and with constants.
 func TestFieldPairs(t *testing.T) {
 	withLevels(func(levels []level) {
 		packPairs(t, levels)
@@ -214,8 +213,8 @@ func TestFieldPairs(t *testing.T) {
 	})
 }
 
-// packPairs has words in which at most one element of the two is neither 0 nor all
-// ones, over a base of zeros and over one of ones.
+// packPairs packs pairs of elements. At least one of the two is 0 or all ones. The base is
+// zeros, and then ones.
 func packPairs(t *testing.T, levels []level) {
 	var first, second, base []uint8
 	for _, b := range []uint8{0, 0xff} {

@@ -13,11 +13,11 @@ import (
 	"unsafe"
 )
 
-// A kernel is one way in which this process can run every function. Adding one
-// here adds it to every test and benchmark.
+// A kernel is one way in which this process can run every function. A kernel that is added
+// here is in every test and benchmark.
 type kernel struct {
 	level  level
-	stream bool // whether stores bypass the cache at any length, or at none
+	stream bool // whether stores bypass the cache, whatever the length
 }
 
 var kernels = onThisMachine(
@@ -29,8 +29,8 @@ var kernels = onThisMachine(
 	kernel{levelAVX512, true},
 )
 
-// onThisMachine picks those that can run here. BFI_TEST_ONLY names the one to
-// test where it is not worth it to test others: in an emulator.
+// onThisMachine returns the kernels that can run here. BFI_TEST_ONLY names the only one to
+// test, for emulators, where others are not worth the time.
 func onThisMachine(all ...kernel) []kernel {
 	only := os.Getenv("BFI_TEST_ONLY")
 	return slices.DeleteFunc(all, func(k kernel) bool {
@@ -45,7 +45,7 @@ func (k kernel) String() string {
 	return k.level.String()
 }
 
-// onEveryKernel calls f once with each kernel as what the process runs.
+// onEveryKernel calls f once for each kernel, while the process runs that kernel.
 func onEveryKernel(f func(kernel)) {
 	defer func(l level, b uintptr) { current, streamBytes = l, b }(current, streamBytes)
 	for _, k := range kernels {
@@ -57,9 +57,8 @@ func onEveryKernel(f func(kernel)) {
 	}
 }
 
-// run calls the entry on the current kernel. Where stores are to bypass the cache
-// and the entry has them do so only in calls of more than one piece, it calls the
-// entry's kernel.
+// run calls the entry on the current kernel. If stores must bypass the cache, and the
+// entry's only do so in calls of more than one piece, it calls the entry's kernel directly.
 func (e *entry) run(k kernel, a *args) {
 	dst := uintptr(a.at(0))
 	if !k.stream || e.stream == nil || len(a.ops[0]) > pieceBytes || dst%uintptr(e.size) != 0 {
@@ -78,10 +77,10 @@ func (e *entry) run(k kernel, a *args) {
 // streams reports whether the entry has stores that bypass the cache.
 func (e *entry) streams() bool { return !e.warp && !e.masked() }
 
-// masked reports whether the entry has a mask: its last operand.
+// masked reports whether the entry has a mask, which is its last operand.
 func (e *entry) masked() bool { return e.ops[len(e.ops)-1].kind == maskKind }
 
-// lengths are the numbers of lanes up to most that the entry takes.
+// lengths returns the numbers of lanes up to most that the entry takes.
 func (e *entry) lengths(most int) []int {
 	if e.warp {
 		return []int{WarpSize}
@@ -104,10 +103,10 @@ func (e *entry) largest() int {
 	return size
 }
 
-// A sharing says for each operand in whose memory it lies.
+// A sharing has for each operand the number of the operand in whose memory it lies.
 type sharing []int
 
-// apart has every operand in memory of its own.
+// apart returns the sharing with every operand in memory of its own.
 func (e *entry) apart() sharing {
 	share := make(sharing, len(e.ops))
 	for op := range share {
@@ -122,7 +121,7 @@ func (e *entry) mayShare(a, b int) bool {
 		e.ops[a].kind != maskKind && e.ops[b].kind != maskKind
 }
 
-// inPlace are all the ways in which one output lies in the memory of one input.
+// inPlace returns all sharings in which one output lies in the memory of one input.
 func (e *entry) inPlace() []sharing {
 	var list []sharing
 	for out := range e.outs {
@@ -137,10 +136,10 @@ func (e *entry) inPlace() []sharing {
 	return list
 }
 
-// everySharing is apart and in place.
+// everySharing returns the sharings of inPlace and apart.
 func (e *entry) everySharing() []sharing { return append(e.inPlace(), e.apart()) }
 
-// anySharing picks one of the ways in which operands may share memory.
+// anySharing returns a random sharing.
 func (e *entry) anySharing(r *rand.Rand) sharing {
 	share := e.apart()
 	for in := e.outs + 1; in < len(e.ops); in++ {
@@ -158,15 +157,15 @@ func (e *entry) anySharing(r *rand.Rand) sharing {
 	return share
 }
 
-// A sample is the values of a call's operands, and the right answer.
+// A sample has the values of a call's operands, and the right answer.
 type sample struct {
 	args
 	lanes int
 	share sharing
-	want  [][]byte // one an output
+	want  [][]byte // one for each output
 }
 
-// sample makes up operands for so many lanes.
+// sample makes random operands for so many lanes.
 func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 	s := &sample{lanes: lanes, share: share}
 	s.active = [...]uint32{0, 1 << r.IntN(32), 0x55555555, 0xffffffff, r.Uint32(), r.Uint32()}[r.IntN(6)]
@@ -175,15 +174,15 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 		pos, width := anyField(r, 8*e.size)
 		from := [...]uint32{0, 0, r.Uint32N(70), r.Uint32()}[r.IntN(4)]
 		if narrow {
-			// So that the fields of many columns do not all hide each other.
+			// Narrow fields, so that many columns do not all hide each other.
 			width %= uint32(8*e.size/e.fields + 2)
 		}
 		if e.pack != nil && e.pack[k].count > 1 && r.IntN(3) > 0 {
-			// So that the fields of an array fit.
+			// Narrow fields, so that those of an array fit.
 			pos, width = r.Uint32N(3), uint32(r.IntN(8*e.size)/e.pack[k].count+1)
 		}
 		if whole {
-			// There are ways of their own for whole bytes.
+			// Kernels have other loops for whole bytes.
 			pos, width, from = pos&^7, (width+7)&^7, [...]uint32{0, 0, 8, 16}[r.IntN(4)]
 		}
 		s.pos, s.width, s.from, s.value = append(s.pos, pos), append(s.width, width), append(s.from, from), append(s.value, r.Uint64())
@@ -197,7 +196,7 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 			case widthKind:
 				store(b, o.size, i, uint64(width))
 			case maskKind:
-				// Kernels may have ways of their own for all and for none.
+				// Kernels may have other code for all lanes and for none.
 				store(b, o.size, i, [...]uint64{0, ^uint64(0), r.Uint64(), r.Uint64(), 1 << r.IntN(64)}[r.IntN(5)])
 			default:
 				store(b, o.size, i, r.Uint64())
@@ -212,7 +211,7 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 	return s
 }
 
-// answer asks the oracle.
+// answer sets the right answer, which the oracle gives.
 func (e *entry) answer(s *sample) {
 	if s.want == nil {
 		s.want = make([][]byte, e.outs)
@@ -228,8 +227,8 @@ func (e *entry) answer(s *sample) {
 	}
 }
 
-// anyField is mostly a field that lies in the word, and often one of which the
-// high bits are not 0.
+// anyField returns a random pos and width. Most fields lie in the word, and often the high
+// bits of pos and width are not 0.
 func anyField(r *rand.Rand, bits int) (pos, width uint32) {
 	v := r.Uint64()
 	pos, width = uint32(v)%uint32(bits), 1+uint32(v>>8)%uint32(bits)
@@ -246,17 +245,18 @@ func anyField(r *rand.Rand, bits int) (pos, width uint32) {
 	return pos, width
 }
 
-// A memory holds the operands of a call, each in a segment of its own together
-// with what lies around it.
+// A memory holds the operands of a call. Each lies in a segment of its own, with other
+// bytes around it.
 type memory struct {
 	live          [][]byte
-	before, after [][]byte // what is in it before a call and should be after it
+	before, after [][]byte // the bytes before a call, and the bytes that it should leave
 
-	// Of the call being verified; kept because there are millions.
+	// These are of the call that is verified. They are kept because there are millions of
+	// calls.
 	ops    [][]byte
-	lo, hi []int    // the bytes of each segment that are looked at
-	want   [][]byte // what should be in each segment
-	short  bool     // leave out kernels that only stream what is longer
+	lo, hi []int    // the bytes of each segment that are checked
+	want   [][]byte // the bytes that should be in each segment
+	short  bool     // leave out kernels that only stream longer calls
 }
 
 func newMemory(segments [][]byte) *memory {
@@ -271,15 +271,15 @@ func newMemory(segments [][]byte) *memory {
 	return m
 }
 
-// misaligns reports whether a processor loads and stores misaligned words. These
-// tests have such words only where it does.
+// misaligns reports whether a processor loads and stores misaligned words. If it does not,
+// these tests have none.
 var misaligns = !strings.HasPrefix(runtime.GOARCH, "mips")
 
 // line is the alignment of segments.
 const line = 64
 
-// heap returns segments in ordinary memory, enough for so many operands of so
-// many bytes at offsets up to two lines.
+// heap returns segments in ordinary memory, for count operands of size bytes at offsets up
+// to two lines.
 func heap(count, size int) *memory {
 	size = (size + 4*line) &^ (line - 1)
 	buf := make([]byte, count*size+line)
@@ -292,16 +292,16 @@ func heap(count, size int) *memory {
 	return newMemory(list)
 }
 
-// mostOps is the number of operands of the entry that has the most.
+// mostOps is the most operands that an entry has.
 var mostOps = len(slices.MaxFunc(entries, func(a, b entry) int { return len(a.ops) - len(b.ops) }).ops)
 
-// heap returns segments for so many lanes of the entry.
+// heap returns segments for lanes lanes of the entry.
 func (e *entry) heap(lanes int) *memory { return heap(len(e.ops), e.largest()*lanes) }
 
-// atLines are offsets at which every operand starts a cache line.
+// atLines returns offsets at which every operand starts a cache line.
 func (e *entry) atLines() []int { return slices.Repeat([]int{line}, len(e.ops)) }
 
-// anyOffsets are offsets in a cache line at which elements are aligned.
+// anyOffsets returns random offsets in a cache line at which elements are aligned.
 func (e *entry) anyOffsets(r *rand.Rand) []int {
 	offset := make([]int, len(e.ops))
 	for op, o := range e.ops {
@@ -317,8 +317,7 @@ func repeat(b, lanes []byte) {
 	}
 }
 
-// repeatMask fills b with copies of a mask of so many lanes, the bits past the
-// last of n too.
+// repeatMask fills b with copies of a mask of lanes lanes, also past lane n.
 func repeatMask(b, mask []byte, size, lanes, n int) {
 	if n <= lanes {
 		copy(b, mask)
@@ -339,9 +338,9 @@ func repeatMask(b, mask []byte, size, lanes, n int) {
 	}
 }
 
-// verify calls e on every kernel with n lanes of a sample, over and over if it
-// has less, each operand so many bytes into its segment. It insists that the
-// outputs are right and that nothing else has changed.
+// verify calls e on every kernel with n lanes of a sample, which it repeats if it has
+// fewer. Each operand lies at its offset in its segment. verify checks that the outputs are
+// right and that nothing else has changed.
 func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) {
 	t.Helper()
 	a := s.args
@@ -394,7 +393,7 @@ func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) 
 	})
 }
 
-// difference tells where an operand's memory is not what it should be.
+// difference returns a text that says where an operand's memory is wrong.
 func (e *entry) difference(op int, have, want []byte, offset, n int) string {
 	i := 0
 	for have[i] == want[i] {
