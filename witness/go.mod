@@ -1,0 +1,3 @@
+module github.com/gobfi/bfi/witness
+
+go 1.26.0
