@@ -98,6 +98,10 @@ func (p *parser) register(i int, text string, bits, use int) register {
 	}
 	want := fmt.Sprint(register{bits: bits}, choose(use&orWider != 0, " or more", ""), choose(use&writes == 0, " or an integer", ""))
 	r, ok := p.scope.find(text)
+	if use&writes == 0 && bits == 32 && r.bits == 64 && r.readOnly {
+		return newRegister(32, in[uint64](r)[0]) // a variable's address in its space
+	}
+	p.check(ok || p.skipped[text] == "", "%s, %s, is %s, which is not supported", what, text, p.skipped[text])
 	p.check(ok || !registerPattern.MatchString(text), "%s, %s, is not declared", what, text)
 	p.check(ok, "%s is %q, want %s", what, text, want)
 	p.check(use&writes == 0 || !r.readOnly, "%s, %s, is read-only", what, text)
@@ -146,9 +150,11 @@ func (p *parser) decode() {
 		p.count(0)
 	case opcode == "mov" && modifiers != "pred":
 		p.mov(p.typ(modifiers, all))
-	case opcode == "cvta": // an address is the same in its space and in all spaces
+	case opcode == "cvta": // an address in its space is the same as in all, or lacks the upper half
 		p.typ(strings.TrimPrefix(modifiers, "to."), "global.u64 shared.u64 local.u64")
-		p.mov(types["u64"])
+		upper := map[string]uint64{"shared.u64": p.spaces[shared].base, "local.u64": p.spaces[local].base}[modifiers]
+		p.count(2)
+		p.compute("or.b64", p.operand(0, 64, writes), p.operand(1, 64, reads), newRegister(64, upper))
 	case opcode == "cvt":
 		p.count(2)
 		to, from, _ := strings.Cut(modifiers, ".")
@@ -292,18 +298,29 @@ func (p *parser) transfer(modifiers []string, value, memory, use int) {
 		}
 	}
 	p.check(len(p.parts(value)) == elements, "operand %d is %q, want %d elements", value+1, p.operands[value], elements)
-	if space == ".param" {
-		_, known := p.scope.find(p.operands[1])
-		p.check(known && value == 0 && p.operands[1][0] == '[', "%q, want a parameter of the kernel to read", p.operands[memory])
-		p.emit(t.extend(p.operand(0, t.bits, use), p.operand(1, t.bits, reads)))
-		return
-	}
 	m := addressPattern.FindStringSubmatch(p.operands[memory])
-	p.check(m != nil, "operand %d is %q, want [register] or [register+integer]", memory+1, p.operands[memory])
-	base := in[uint64](p.register(memory, m[1], 64, reads))
+	p.check(m != nil || space == ".param", "operand %d is %q, want [register] or [register+integer]", memory+1, p.operands[memory])
+	m = append(m, "", "", "")
 	offset, ok := integer(cmp.Or(m[2], "0"), 64)
 	p.check(ok, "%q, want an integer of 64 bits", m[2])
-	a := &access{p.place, p.program, space, base, offset, uint64(elements * t.bits / 8), nil}
+	size := uint64(t.bits / 8)
+	if space == ".param" {
+		param, known := p.scope.find("[" + m[1] + "]")
+		p.check(known && value == 0, "%q, want a parameter of the kernel to read", p.operands[memory])
+		p.check(offset%size == 0 && offset < 8 && int(offset)*8+elements*t.bits <= param.bits,
+			"%q, want %d bits of the parameter's %d, aligned", p.operands[memory], elements*t.bits, param.bits)
+		for k, r := range p.elements(value, t.bits, use) {
+			p.emit(t.within(param, int(offset/size)+k, r, false))
+		}
+		return
+	}
+	base := newRegister(64, 0)
+	if r, _ := p.scope.find(m[1]); r.bits == 32 && (space == ".shared" || space == ".local") {
+		p.emit(types["b32"].extend(base, r))
+	} else {
+		base = p.register(memory, m[1], 64, reads)
+	}
+	a := &access{p.place, p.program, space, in[uint64](base), offset, size * uint64(elements), nil}
 	for k, r := range p.elements(value, t.bits, use) {
 		a.elements = append(a.elements, t.exchange[r.bits](r, k, elements, value == 1))
 	}

@@ -248,7 +248,10 @@ func (a *access) find(lane, lanes int) []byte {
 	for i := range a.spaces {
 		s := &a.spaces[i]
 		start := address - s.base
-		if s.base>>32 == address>>32 && start+size <= uint64(s.size) && address%a.size == 0 &&
+		if i <= local && a.space == s.name && address>>32 == 0 {
+			start = address // the upper half, which tells spaces apart, may be missing
+		}
+		if start>>32 == 0 && start+size <= uint64(s.size) && address%a.size == 0 &&
 			(a.space == "" || a.space == s.name) && (lanes == 1 || s.copies == 1) {
 			return s.data[lane%s.copies*s.size:][start:][:size]
 		}

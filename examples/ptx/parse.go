@@ -51,13 +51,14 @@ func rescue(err *error) {
 type parser struct {
 	*program
 	file       string
-	statements [][]string // the rest of the file
-	line       int        // the line where the rest begins
-	place                 // the place of the current statement
-	text       string     // the current statement
-	tight      string     // the same without spaces around punctuation marks
-	scope      *scope     // the innermost scope
-	declared   int        // the number of registers so far
+	statements [][]string        // the rest of the file
+	line       int               // the line where the rest begins
+	place                        // the place of the current statement
+	text       string            // the current statement
+	tight      string            // the same without spaces around punctuation marks
+	scope      *scope            // the innermost scope
+	declared   int               // the number of registers so far
+	skipped    map[string]string // what declared a name that no kernel may use, such as .extern .func
 	in         instruction
 	operands   []string // the operands of in
 }
@@ -68,7 +69,7 @@ var (
 	commentPattern     = regexp.MustCompile(`//.*|/\*(?s:.*?)\*/|"[^"\n]*"`)
 	statementPattern   = regexp.MustCompile(`(\s*)(?:([a-zA-Z_$%][\w$%]*\s*:)|([@a-z][^;]*|\.(?:version|target|address_size|file|loc)\b.*|[^;{}]*)((?s:.?)))`)
 	spacePattern       = regexp.MustCompile(` ?([][{}()<>,+\-|!@]) ?`)
-	headerPattern      = regexp.MustCompile(`^\.(?:version [2-9]\.\d|target sm_(?:[2-9]\d|\d{3})[af]?(?:,debug)?|address_size 64)$`)
+	headerPattern      = regexp.MustCompile(`^\.(?:version [2-9]\.\d|target sm_(?:[2-9]\d|\d{3})[af]?(?:,(?:debug|texmode_unified|texmode_independent|map_f64_to_f32))*|address_size 64)$`)
 	entryPattern       = regexp.MustCompile(`^(?:\.(?:visible|weak) )?\.entry ([\w$%]+) ?(?:\((.*)\))? ?(?:\.(?:maxntid|reqntid|minnctapersm) [\d,]+ ?)*$`)
 	paramPattern       = regexp.MustCompile(`^\.param \.(\w+) (?:\.ptr (?:\.global )?(?:\.align \d+ )?)?([a-zA-Z_$%][\w$%]*)$`)
 	registerPattern    = regexp.MustCompile(`^([a-zA-Z_$%][\w$%]*)(?:<(\d+)>)?$`)
@@ -76,20 +77,22 @@ var (
 	instructionPattern = regexp.MustCompile(`^(?:@(!?)([\w$%]+) )?([a-z][\w.:]*) ?(.*)$`)
 	operandPattern     = regexp.MustCompile(`(?:\{[^}]*\}?|[^,{])*`)
 	typePattern        = regexp.MustCompile(`\b(?:[bus](?:8|16|32|64)|pred)\b`)
+	modulePattern      = regexp.MustCompile(`^((?:\.(?:extern|visible|weak|common) )?\.(?:func|const|global|shared))\b ?(?:\([^)]*\))?(.*)`)
+	namePattern        = regexp.MustCompile(`(?:^| )([a-zA-Z_$%][\w$%]*)(?:[[(= ]|$)`)
 	addressPattern     = regexp.MustCompile(`^\[([\w$%.]+)(?:\+?([+-]?\w+))?\]$`)
 )
 
 // headers has the directives that a file begins with, and what their values must be.
 var headers = map[string]string{
 	".version\n":      "one from 2.0 on, which bfi came with",
-	".target\n":       "one from sm_20 on, which bfi came with",
+	".target\n":       "one from sm_20 on, which bfi came with, and PTX's own options",
 	".address_size\n": "64",
 }
 
 // parse decodes the wanted kernel of source, or its only kernel.
 func parse(file, source, wanted string) (_ *program, err error) {
 	defer rescue(&err)
-	p := &parser{program: newProgram(), file: file, line: 1}
+	p := &parser{program: newProgram(), file: file, line: 1, skipped: map[string]string{}}
 	p.scope = &scope{names: p.special}
 	source = commentPattern.ReplaceAllStringFunc(source, func(s string) string {
 		return choose(s[0] == '"', s, " "+strings.Repeat("\n", strings.Count(s, "\n")))
@@ -122,6 +125,15 @@ func parse(file, source, wanted string) (_ *program, err error) {
 				p.params = append(p.params, param{m[2], newRegister(types[m[1]].bits, 0)})
 				p.declare("["+m[2]+"]", p.params[len(p.params)-1].value)
 			}
+		case outside && modulePattern.MatchString(p.tight):
+			m := modulePattern.FindStringSubmatch(p.tight)
+			for _, name := range namePattern.FindAllStringSubmatch(strings.ReplaceAll(m[2], ",", " , "), choose(strings.HasSuffix(m[1], "func"), 1, -1)) {
+				p.skipped[name[1]] = m[1]
+			}
+			if strings.HasSuffix(word, "{") {
+				p.pass()
+			}
+		case outside && word == ";": // it ends an initializer
 		case outside:
 			p.check(word == ".section{", "not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)")
 			p.pass()
@@ -160,7 +172,7 @@ func (p *parser) next() string {
 	return word + m[4]
 }
 
-// pass skips a block: another kernel, or a section.
+// pass skips a block: another kernel, a function, an initializer, or a section.
 func (p *parser) pass() {
 	begin := p.place
 	for depth := 1; depth > 0; {

@@ -65,7 +65,13 @@ func TestBadLines(t *testing.T) {
 		{"mov.u32 %r1, out;", "mov.u32 %r1, out: operand 2, out, is not declared"},
 		{"mov.u32 %r1, %clock;", "mov.u32 %r1, %clock: operand 2, %clock, is not declared"},
 		{"ld.param.u32 %r1, [m];", "ld.param.u32 %r1, [m]: \"[m]\", want a parameter of the kernel to read"},
-		{"ld.param.u32 %r1, [out];", "ld.param.u32 %r1, [out]: operand 2, [out], is a register of 64 bits, want a register of 32 bits or an integer"},
+		{"ld.param.u32 %r1, [out+8];", "ld.param.u32 %r1, [out+8]: \"[out+8]\", want 32 bits of the parameter's 64, aligned"},
+		{"ld.param.u32 %r1, [out+2];", "ld.param.u32 %r1, [out+2]: \"[out+2]\", want 32 bits of the parameter's 64, aligned"},
+		{"ld.param.u64 %rd1, [out+4];", "ld.param.u64 %rd1, [out+4]: \"[out+4]\", want 64 bits of the parameter's 64, aligned"},
+		{"ld.param.u64 %rd1, [n];", "ld.param.u64 %rd1, [n]: \"[n]\", want 64 bits of the parameter's 32, aligned"},
+		{"ld.param.u8 %r1, [n+-1];", "ld.param.u8 %r1, [n+-1]: \"[n+-1]\", want 8 bits of the parameter's 32, aligned"},
+		{"ld.param.u8 %r1, [n+4294967296];", "ld.param.u8 %r1, [n+4294967296]: \"[n+4294967296]\", want 8 bits of the parameter's 32, aligned"},
+		{"ld.param.u64 %r1, [out];", "ld.param.u64 %r1, [out]: operand 1, %r1, is a register of 32 bits, want a register of 64 bits or more"},
 		{"ld.param.u32 %r1, n;", "ld.param.u32 %r1, n: \"n\", want a parameter of the kernel to read"},
 		{"ld.global.u32 %r1, [%r2];", "ld.global.u32 %r1, [%r2]: operand 2, %r2, is a register of 32 bits, want a register of 64 bits or an integer"},
 		{"ld.global.u32 %r1, [%rd99];", "ld.global.u32 %r1, [%rd99]: operand 2, %rd99, is not declared"},
@@ -144,11 +150,14 @@ func TestBadLines(t *testing.T) {
 		{"st.const.u32 [%rd1], %r1;", "st.const.u32 [%rd1], %r1: \"const\" is not supported, want one of global shared local param v2 v4 weak volatile nc ca cg cs lu cv wb wt"},
 		{"bfi.b32 %r1, %r2, %r3, 0, 8; .loc 1 2 3 add.u32 %r1, %r2, %r3;", ".loc 1 2 3 add.u32 %r1, %r2, %r3;: want a line of its own"},
 		{".shared .b8 x[65536]; .shared .b8 y;", ".shared .b8 y: the variables in shared take more than 65536 bytes"},
-		{"ld.param.v2.u32 {%r1, %r2}, [n];", "ld.param.v2.u32 {%r1, %r2}, [n]: operand 1 is \"{%r1,%r2}\", want a register of 32 bits or more"},
+		{"ld.param.v2.u32 {%r1, %r2}, [n];", "ld.param.v2.u32 {%r1, %r2}, [n]: \"[n]\", want 64 bits of the parameter's 32, aligned"},
 		{"st.v4.u32 [%rd1], {%r1, %r2, %r3, %p1};", "st.v4.u32 [%rd1], {%r1, %r2, %r3, %p1}: operand 2, %p1, is a predicate, want a register of 32 bits or more or an integer"},
 		{"mov.u32 %p1, %r1;", "mov.u32 %p1, %r1: operand 1, %p1, is a predicate, want a register of 32 bits"},
 		{"mov.pred %r1, %p1;", "mov.pred %r1, %p1: operand 1, %r1, is a register of 32 bits, want a predicate"},
-		{"ld.param.u8 %r1, [n];", "ld.param.u8 %r1, [n]: operand 2, [n], is a register of 32 bits, want a register of 8 bits or an integer"},
+		{"ld.u32 %r1, [%r2];", "ld.u32 %r1, [%r2]: operand 2, %r2, is a register of 32 bits, want a register of 64 bits or an integer"},
+		{"st.shared.u32 [%p1], %r2;", "st.shared.u32 [%p1], %r2: operand 1, %p1, is a predicate, want a register of 64 bits or an integer"},
+		{".shared .u32 s; mov.u16 %r1, s;", "mov.u16 %r1, s: operand 2, s, is a register of 64 bits, want a register of 16 bits or an integer"},
+		{".shared .u32 s; mov.u32 s, %r1;", "mov.u32 s, %r1: operand 1, s, is read-only"},
 		{"add.u64 %rd1, s, %rd9;", "add.u64 %rd1, s, %rd9: operand 2, s, is not declared"},
 		{"bra L M;", "bra L M: the label is not declared here"},
 		{"setp.eq.and.pred %p1, %p2, %p3;", "setp.eq.and.pred %p1, %p2, %p3: not supported, want one of ALL, where T is an integer type or pred"},
@@ -168,14 +177,12 @@ func TestBadFiles(t *testing.T) {
 		{header, "4: end of file: the file has the kernels [], want one, or -entry"},
 		{".entry k(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n\t.reg .pred %p<4>;\n\t.reg .b32 %r<10>;\n\t.reg .b64 %rd<10>;\n", "1: .entry k(.param .u64 out, .param .u64 in, .param .u32 n): .version and .target must come first"},
 		{".version 1.4\n.target sm_75\n" + insert, "1: .version 1.4: want one from 2.0 on, which bfi came with"},
-		{".version 2.0\n.target sm_13\n" + insert, "2: .target sm_13: want one from sm_20 on, which bfi came with"},
+		{".version 2.0\n.target sm_13\n" + insert, "2: .target sm_13: want one from sm_20 on, which bfi came with, and PTX's own options"},
 		{".version 6\n", "1: .version 6: want one from 2.0 on, which bfi came with"},
 		{".version 6.3x\n", "1: .version 6.3x: want one from 2.0 on, which bfi came with"},
-		{".version 6.3\n.target compute_75\n", "2: .target compute_75: want one from sm_20 on, which bfi came with"},
-		{".version 6.3\n.target sm_75, texmode_unified\n", "2: .target sm_75, texmode_unified: want one from sm_20 on, which bfi came with"},
+		{".version 6.3\n.target compute_75\n", "2: .target compute_75: want one from sm_20 on, which bfi came with, and PTX's own options"},
+		{".version 6.3\n.target sm_75, texmode_other\n", "2: .target sm_75, texmode_other: want one from sm_20 on, which bfi came with, and PTX's own options"},
 		{".version 6.3\n.target sm_75\n.address_size 32\n", "3: .address_size 32: want 64"},
-		{header + ".func f()\n{\n}\n", "4: .func f(): not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
-		{header + ".extern .func (.param .b32 r) f (.param .b32 a)\n;\n", "4: .extern .func (.param .b32 r) f (.param .b32 a): not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
 		{header + ".entry 5()\n", "4: .entry 5(): not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
 		{header + ".entry k\n", "4: .entry k: not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
 		{header + ".entry k(.param .f32 x)\n{\nret;\n}\n", "4: .entry k(.param .f32 x): \".param .f32 x\" is not supported, want .param, an integer type and a name"},
@@ -192,8 +199,8 @@ func TestBadFiles(t *testing.T) {
 		{header + ".entry k()\n{\nret;\n}\n}\n", "8: : not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
 		{insert, "1: .entry k(.param .u64 out, .param .u64 in, .param .u32 n): .version and .target must come first"},
 		{header + insert + insert, "12: .entry k(.param .u64 out, .param .u64 in, .param .u32 n): the kernel is declared twice"},
-		{header + ".const .align 4 .b8 table[4] = {1, 2, 3, 4};\n" + insert, "4: .const .align 4 .b8 table[4] =: not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
-		{header + ".global .u32 x;\n" + insert, "4: .global .u32 x: not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
+		{header + ".func f()\n{\n", "4: .func f(): } is missing"},
+		{header + ".const .b8 table[2] = {1, 2\n", "4: .const .b8 table[2] =: } is missing"},
 		{header + ".section .debug {\n", "4: .section .debug: } is missing"},
 		{header + ".tex .u32 t;\n", "4: .tex .u32 t: not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)"},
 		{header + ".entry k()\n{\n.maxnreg 5;\nret;\n}\n", "6: .maxnreg 5: not supported, want .reg .local .shared .loc .pragma, an instruction, or a brace"},
@@ -208,6 +215,31 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
+// TestModule declares things beside the kernel. A kernel that uses them is refused, by
+// their name. Any other kernel runs.
+func TestModule(t *testing.T) {
+	for _, c := range []struct{ declaration, use, want string }{
+		{".func f()\n{\nL: .reg .b32 %r<5>;\n{ bra L; }\nret;\n}\n", "mov.u64 %rd1, f;", "f, is .func"},
+		{".visible .func (.param .b32 r) f (.param .b32 a, .param .b64 b)\n{\nret;\n}\n", "mov.u64 %rd1, f;", "f, is .visible .func"},
+		{".extern .func (.param .b32 r) vprintf (.param .b64 a)\n;\n", "mov.u64 %rd1, vprintf;", "vprintf, is .extern .func"},
+		{".const .align 4 .b8 table[4] = {1, 2, 3, 4};\n", "ld.u8 %r1, [table+1];", "table, is .const"},
+		{".const .u32 a = 1;\n", "ld.u32 %r1, [a];", "a, is .const"},
+		{".global .u32 x;\n", "mov.u64 %rd1, x;", "x, is .global"},
+		{".visible .global .align 8 .b8 x[2][3];\n", "mov.u64 %rd1, x;", "x, is .visible .global"},
+		{".global .u32 x, y;\n", "mov.u64 %rd1, y;", "y, is .global"},
+		{".extern .shared .align 16 .b8 s[];\n", "mov.u32 %r1, s;", "s, is .extern .shared"},
+		{".extern .shared .align 16 .b8 s[];\n", "st.shared.u32 [s+4], 1;", "s, is .extern .shared"},
+	} {
+		if _, err := parse("good.ptx", header+c.declaration+declarations+"ret;\n}\n", ""); err != nil {
+			t.Errorf("%s\n%v", c.declaration, err)
+		}
+		_, err := parse("bad.ptx", header+c.declaration+declarations+c.use+"\nret;\n}\n", "")
+		if err == nil || !strings.HasSuffix(err.Error(), c.want+", which is not supported") {
+			t.Errorf("%s\nerror\n%v\nwant\n%s, which is not supported", c.use, err, c.want)
+		}
+	}
+}
+
 // TestAccepted checks files that are one step away from the bad ones, and statements that
 // are read and ignored.
 func TestAccepted(t *testing.T) {
@@ -217,6 +249,8 @@ func TestAccepted(t *testing.T) {
 		".version 2.0\n.target sm_20\n.address_size 64\n" + insert,
 		".version 8.7\n.target sm_90a\n" + insert,
 		".version 8.7\n.target sm_100f, debug\n" + insert + section,
+		".version 4.0\n.target sm_35, texmode_independent\n" + insert,
+		".version 4.0\n.target sm_35, map_f64_to_f32 , debug\n" + insert,
 		header + ".file\t1 \"file.c\", 123, 45\n" + insert,
 		header + ".visible .entry k(.param .u64 .ptr .global .align 4 p, .param .u64 .ptr .align 1 q)\n{\nexit;\n}\n",
 		header + ".weak .entry k\n{\nL: bra L;\n}\n",

@@ -759,6 +759,76 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
+// TestShortAddresses has addresses of 32 bits, which are valid in .shared or .local alone,
+// and converts them with cvta.
+func TestShortAddresses(t *testing.T) {
+	source := kernel(`
+	.shared .align 4 .b8 pad[8];
+	.shared .u32 s[4];
+	.local .u64 l[2];
+	mov.u32 %r9, pad;
+	mov.u32 %r1, s;                         // 8
+	st.shared.u32 [%r1], 5;
+	add.u32 %r2, %r1, 8;
+	st.shared.u32 [%r2+-4], 6;
+	ld.shared.u32 %r3, [s];                 // 5
+	ld.shared.u32 %r4, [%r1+4];             // 6
+	mov.u32 %r5, l;
+	mov.u32 %r6, %laneid;
+	st.local.u32 [%r5+8], %r6;
+	ld.local.u32 %r6, [l+8];                // the lane
+	cvt.u64.u32 %rd1, %r1;
+	ld.shared.u32 %r7, [%rd1];              // 5
+	cvta.shared.u64 %rd1, %rd1;
+	ld.u32 %r8, [%rd1+4];                   // 6
+	cvt.u64.u32 %rd2, %r5;
+	cvta.local.u64 %rd2, %rd2;
+	st.u32 [%rd2+12], %r1;
+	ld.local.u32 %r2, [%r5+12];             // 8
+	ld.param.u64 %rd3, [out];
+	mad.wide.u32 %rd3, %r6, 32, %rd3;
+	st.v4.u32 [%rd3], {%r1, %r3, %r4, %r6};
+	st.v4.u32 [%rd3+16], {%r7, %r8, %r2, %r9};`)
+	out := make([]byte, 32*bfi.WarpSize)
+	launch(t, source, bfi.WarpSize, argument{buffer: out}, argument{}, argument{})
+	var want []uint32
+	for lane := range uint32(bfi.WarpSize) {
+		want = append(want, 8, 5, 6, lane, 5, 6, 8, 0)
+	}
+	if !bytes.Equal(out, toBytes(want)) {
+		t.Errorf("%x, want %x", out, toBytes(want))
+	}
+	for _, line := range []string{"ld.shared.u32 %r1, [%r2+-4];", "mov.u32 %r1, l; ld.shared.u32 %r2, [%r1+4];", "ld.local.u32 %r1, [%r2+8];"} {
+		p, err := parse("test.ptx", kernel(".shared .u32 s; .local .u64 l;\n"+line), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.launch(1, make([]argument, 3)); err == nil || !strings.Contains(err.Error(), "are outside ") {
+			t.Errorf("%s: error %v, want one about memory outside", line, err)
+		}
+	}
+}
+
+// TestParameterParts loads parts of parameters.
+func TestParameterParts(t *testing.T) {
+	source := kernel(`
+	ld.param.u64 %rd1, [out+0];
+	ld.param.u32 %r1, [in];
+	ld.param.u32 %r2, [in+4];
+	ld.param.s8 %r3, [in+7];
+	ld.param.u16 %r4, [n+2];
+	ld.param.v2.u32 {%r5, %r6}, [in];
+	ld.param.v2.b16 {%r7, %r8}, [n];
+	st.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};
+	st.v4.u32 [%rd1+16], {%r5, %r6, %r7, %r8};`)
+	out := make([]byte, 32)
+	launch(t, source, 1, argument{buffer: out}, argument{number: 0x8081828384858687}, argument{number: 0x12345678})
+	want := toBytes([]uint32{0x84858687, 0x80818283, 0xffffff80, 0x1234, 0x84858687, 0x80818283, 0x5678, 0x1234})
+	if !bytes.Equal(out, want) {
+		t.Errorf("%x, want %x", out, want)
+	}
+}
+
 // TestAccesses loads and stores words of each size, in all lanes and in some: one after
 // the other, apart, backwards, and all at one place.
 func TestAccesses(t *testing.T) {
