@@ -842,14 +842,14 @@ func (g *amd64) masked512(p program) {
 	g.ret()
 }
 
-// maskLanes is the most lanes that one turn of a masked kernel's loop takes. Where none
-// of a turn's lanes is active, nothing of them is accessed: even a store to no lane is
-// slow where the page was never written.
+// maskLanes is the most lanes that one turn of a masked kernel's loop takes. If no lane of
+// a turn is active, the turn accesses no operand: even a store to no lane is slow if its
+// page was never written.
 const maskLanes = 64
 
-// activeLoop runs body over so many lanes at a time while at least that many are left,
-// if any of them is active. The body finds the lanes' bits at the address that it is
-// given.
+// activeLoop emits a loop that runs body for lanes lanes at a time, while at least that many
+// are left, and only if one of them is active. Its argument is the address of the lanes'
+// bits of the mask.
 func (g *amd64) activeLoop(name, comment string, lanes int, index, rest reg.Register, body func(bits reg.Register)) {
 	bits := g.pointers["active"]
 	g.loop(name, comment, lanes, index, rest, func() {
