@@ -322,7 +322,7 @@ func lastBits[M Mask](active []M, n int) uint64 {
 	for k, m := range active[n/64*64/maskBits[M]():] {
 		last |= uint64(m) << (k * maskBits[M]())
 	}
-	return last
+	return last & low(uint32(n%64))
 }
 
 func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, keep, value uint64) {

@@ -199,7 +199,7 @@ func unpack64NEON(src, fields unsafe.Pointer, k, lo, hi int)
 
 // Each function below runs the kernels of its name at the current level.
 // Those over slices and under a mask cut long calls into pieces. For slices, stream
-// says whether a piece streams.
+// says whether a piece streams. Under a mask, dense says that its density is known.
 
 func insert[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T, stream bool) {
 	if current == levelGeneric {
@@ -361,17 +361,24 @@ func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, s
 	}
 }
 
-func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n int, pos uint32, mask T) {
+func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n int, pos uint32, mask T, dense bool) {
 	if current == levelGeneric {
 		insertMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), active, pos, mask)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
-	if n > pieceLanes[T]() {
+	if !dense && uintptr(n)*size >= sparseBytes {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			insertMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i),
-				active[i/maskBits[M]():][:maskLen[M](m)], m, pos, mask)
+			bits := active[i/maskBits[M]():][:maskLen[M](m)]
+			switch count := countActive(bits, m); {
+			case count == 0:
+			case count <= m/sparseLanes:
+				insertMaskedGeneric(slice[T](from[T](dst, i), m), slice[T](from[T](src, i), m),
+					slice[T](from[T](base, i), m), bits, pos, mask)
+			default:
+				insertMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i), bits, m, pos, mask, true)
+			}
 		}
 		return
 	}
@@ -406,18 +413,27 @@ func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n i
 	}
 }
 
-func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int) {
+func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int, dense bool) {
 	if current == levelGeneric {
 		insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
 			slice[uint32](width, n), active)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
-	if n > pieceLanes[T]() {
+	if !dense && uintptr(n)*size >= sparseBytes {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			insertEachMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
-				from[uint32](width, i), active[i/maskBits[M]():][:maskLen[M](m)], m)
+			bits := active[i/maskBits[M]():][:maskLen[M](m)]
+			switch count := countActive(bits, m); {
+			case count == 0:
+			case count <= m/sparseLanes:
+				insertEachMaskedGeneric(slice[T](from[T](dst, i), m), slice[T](from[T](src, i), m),
+					slice[T](from[T](base, i), m), slice[uint32](from[uint32](pos, i), m),
+					slice[uint32](from[uint32](width, i), m), bits)
+			default:
+				insertEachMasked[T](from[T](dst, i), from[T](src, i), from[T](base, i), from[uint32](pos, i),
+					from[uint32](width, i), bits, m, true)
+			}
 		}
 		return
 	}
@@ -454,17 +470,23 @@ func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer,
 	}
 }
 
-func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, value, mask T) {
+func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, value, mask T, dense bool) {
 	if current == levelGeneric {
 		fillMaskedGeneric(slice[T](dst, n), slice[T](base, n), active, value, mask)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
-	if n > pieceLanes[T]() {
+	if !dense && uintptr(n)*size >= sparseBytes {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			fillMasked[T](from[T](dst, i), from[T](base, i), active[i/maskBits[M]():][:maskLen[M](m)], m, value,
-				mask)
+			bits := active[i/maskBits[M]():][:maskLen[M](m)]
+			switch count := countActive(bits, m); {
+			case count == 0:
+			case count <= m/sparseLanes:
+				fillMaskedGeneric(slice[T](from[T](dst, i), m), slice[T](from[T](base, i), m), bits, value, mask)
+			default:
+				fillMasked[T](from[T](dst, i), from[T](base, i), bits, m, value, mask, true)
+			}
 		}
 		return
 	}
@@ -494,17 +516,25 @@ func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, val
 	}
 }
 
-func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []M, n int) {
+func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []M, n int, dense bool) {
 	if current == levelGeneric {
 		selectMaskedGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n), active)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
-	if n > pieceLanes[T]() {
+	if !dense && uintptr(n)*size >= sparseBytes {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			selectMasked[T](from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i),
-				active[i/maskBits[M]():][:maskLen[M](m)], m)
+			bits := active[i/maskBits[M]():][:maskLen[M](m)]
+			switch count := countActive(bits, m); {
+			case count == 0:
+			case count <= m/sparseLanes:
+				selectMaskedGeneric(slice[T](from[T](dst, i), m), slice[T](from[T](mask, i), m),
+					slice[T](from[T](src, i), m), slice[T](from[T](base, i), m), bits)
+			default:
+				selectMasked[T](from[T](dst, i), from[T](mask, i), from[T](src, i), from[T](base, i), bits, m,
+					true)
+			}
 		}
 		return
 	}
@@ -536,17 +566,24 @@ func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []
 	}
 }
 
-func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T) {
+func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T, dense bool) {
 	if current == levelGeneric {
 		extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
-	if n > pieceLanes[T]() {
+	if !dense && uintptr(n)*size >= sparseBytes {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractMasked[T](from[T](dst, i), from[T](src, i), active[i/maskBits[M]():][:maskLen[M](m)], m, pos,
-				mask, sign)
+			bits := active[i/maskBits[M]():][:maskLen[M](m)]
+			switch count := countActive(bits, m); {
+			case count == 0:
+			case count <= m/sparseLanes:
+				extractMaskedGeneric(slice[T](from[T](dst, i), m), slice[T](from[T](src, i), m), bits, pos, mask,
+					sign)
+			default:
+				extractMasked[T](from[T](dst, i), from[T](src, i), bits, m, pos, mask, sign, true)
+			}
 		}
 		return
 	}
@@ -580,18 +617,26 @@ func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, p
 	}
 }
 
-func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int) {
+func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int, dense bool) {
 	if current == levelGeneric {
 		extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n),
 			active)
 		return
 	}
 	size := unsafe.Sizeof(T(0))
-	if n > pieceLanes[T]() {
+	if !dense && uintptr(n)*size >= sparseBytes {
 		for i := 0; i < n; i += pieceLanes[T]() {
 			m := min(n-i, pieceLanes[T]())
-			extractEachMasked[T](from[T](dst, i), from[T](src, i), from[uint32](pos, i), from[uint32](width, i),
-				active[i/maskBits[M]():][:maskLen[M](m)], m)
+			bits := active[i/maskBits[M]():][:maskLen[M](m)]
+			switch count := countActive(bits, m); {
+			case count == 0:
+			case count <= m/sparseLanes:
+				extractEachMaskedGeneric(slice[T](from[T](dst, i), m), slice[T](from[T](src, i), m),
+					slice[uint32](from[uint32](pos, i), m), slice[uint32](from[uint32](width, i), m), bits)
+			default:
+				extractEachMasked[T](from[T](dst, i), from[T](src, i), from[uint32](pos, i), from[uint32](width, i),
+					bits, m, true)
+			}
 		}
 		return
 	}

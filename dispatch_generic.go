@@ -35,28 +35,28 @@ func extract[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T, s
 	extractGeneric(slice[T](dst, n), slice[T](src, n), pos, mask, sign)
 }
 
-func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n int, pos uint32, mask T) {
+func insertMasked[T Word, M Mask](dst, src, base unsafe.Pointer, active []M, n int, pos uint32, mask T, dense bool) {
 	insertMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), active, pos, mask)
 }
 
-func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int) {
+func insertEachMasked[T Word, M Mask](dst, src, base, pos, width unsafe.Pointer, active []M, n int, dense bool) {
 	insertEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[T](base, n), slice[uint32](pos, n),
 		slice[uint32](width, n), active)
 }
 
-func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, value, mask T) {
+func fillMasked[T Word, M Mask](dst, base unsafe.Pointer, active []M, n int, value, mask T, dense bool) {
 	fillMaskedGeneric(slice[T](dst, n), slice[T](base, n), active, value, mask)
 }
 
-func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []M, n int) {
+func selectMasked[T Word, M Mask](dst, mask, src, base unsafe.Pointer, active []M, n int, dense bool) {
 	selectMaskedGeneric(slice[T](dst, n), slice[T](mask, n), slice[T](src, n), slice[T](base, n), active)
 }
 
-func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T) {
+func extractMasked[T Word, M Mask](dst, src unsafe.Pointer, active []M, n int, pos uint32, mask, sign T, dense bool) {
 	extractMaskedGeneric(slice[T](dst, n), slice[T](src, n), active, pos, mask, sign)
 }
 
-func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int) {
+func extractEachMasked[T Word, M Mask](dst, src, pos, width unsafe.Pointer, active []M, n int, dense bool) {
 	extractEachMaskedGeneric(slice[T](dst, n), slice[T](src, n), slice[uint32](pos, n), slice[uint32](width, n),
 		active)
 }

@@ -1,6 +1,8 @@
 package bfi
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -160,6 +162,78 @@ func TestPieceBound(t *testing.T) {
 				}
 			})
 			protect(t, memory, readWrite)
+		}
+	}
+}
+
+// TestInactiveTurns checks that nothing of 64 lanes is accessed if none of them is active,
+// counted from the first lane. Those lanes lie on pages that fault when they are touched.
+func TestInactiveTurns(t *testing.T) {
+	page := os.Getpagesize()
+	for _, e := range entries {
+		if !e.masked() {
+			continue
+		}
+		mask := len(e.ops) - 1
+		s := e.sample(rand.New(rand.NewPCG(28, 28)), 1, e.apart())
+		var memory [][]byte
+		for _, o := range e.ops[:mask] {
+			b := pages(t, (page+2*page/o.size)*o.size)
+			for i := range b {
+				b[i] = byte(i*7 + i>>8)
+			}
+			memory = append(memory, b)
+		}
+		for _, before := range []int{0, 64, 192} {
+			// All lanes of a hole of so many are inactive, and the call may end in it.
+			for _, n := range []int{before + 1, before + 7, before + 40, before + 63, before + 100, before + page, before + page + 201} {
+				for _, few := range []bool{false, true} {
+					hole := min(n-before, page)
+					s.ops[mask] = make([]byte, e.ops[mask].bytes(n))
+					for lane := range 8 * len(s.ops[mask]) {
+						// Bits past the last lane count for nothing.
+						if lane < before && (!few || lane == 5) || lane >= before+hole && (!few || lane == n-1 || lane >= n) {
+							size := e.ops[mask].size
+							v := load(s.ops[mask], size, lane/(8*size))
+							store(s.ops[mask], size, lane/(8*size), v|1<<(lane%(8*size)))
+						}
+					}
+					for op, b := range memory {
+						size := e.ops[op].size
+						s.ops[op] = b[page-before*size:][:n*size]
+					}
+					old := slices.Clone(s.ops[0])
+					want := slices.Clone(old)
+					for lane := range n {
+						if isActive(s.ops[mask], e.ops[mask].size, lane) {
+							store(want, e.size, lane, e.want(&s.args, 0, lane))
+						}
+					}
+					for op, b := range memory {
+						protect(t, b[page:][:page*e.ops[op].size], noAccess)
+					}
+					var wrong string
+					onEveryKernel(func(k kernel) {
+						stack := faulted(func() { e.call(&s.args) })
+						if stack != "" && wrong == "" {
+							wrong = fmt.Sprintf("one of those was accessed on %s:\n%s", k, stack)
+						}
+						for _, part := range [][2]int{{0, before}, {before + hole, n}} {
+							lo, hi := part[0]*e.size, part[1]*e.size
+							if !bytes.Equal(s.ops[0][lo:hi], want[lo:hi]) && wrong == "" {
+								wrong = fmt.Sprintf("dst is wrong between lanes %d and %d on %s", part[0], part[1], k)
+							}
+							copy(s.ops[0][lo:hi], old[lo:hi])
+						}
+					})
+					for op, b := range memory {
+						protect(t, b[page:][:page*e.ops[op].size], readWrite)
+					}
+					if wrong != "" {
+						t.Fatalf("%s: %d lanes, of which %d from lane %d on are inactive: %s", e.name, n, hole, before, wrong)
+					}
+				}
+			}
 		}
 	}
 }

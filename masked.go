@@ -18,7 +18,7 @@ func InsertMasked[T Word, M Mask](dst, src, base []T, pos, width uint32, active 
 		panic(maskMisfit("InsertMasked", active, operandOf("dst", dst), operandOf("src", src),
 			operandOf("base", base)))
 	}
-	insertMasked(pointer(dst), pointer(src), pointer(base), active, len(dst), pos&0xff, fieldMask[T](pos, width))
+	insertMasked(pointer(dst), pointer(src), pointer(base), active, len(dst), pos&0xff, fieldMask[T](pos, width), false)
 }
 
 // InsertEachMasked does what [InsertEach] does in the active lanes of dst, and
@@ -31,7 +31,7 @@ func InsertEachMasked[T Word, M Mask](dst, src, base []T, pos, width []uint32, a
 		panic(maskMisfit("InsertEachMasked", active, operandOf("dst", dst), operandOf("src", src),
 			operandOf("base", base), operandOf("pos", pos), operandOf("width", width)))
 	}
-	insertEachMasked[T](pointer(dst), pointer(src), pointer(base), pointer(pos), pointer(width), active, len(dst))
+	insertEachMasked[T](pointer(dst), pointer(src), pointer(base), pointer(pos), pointer(width), active, len(dst), false)
 }
 
 // FillMasked does what [Fill] does in the active lanes of dst, and leaves the other
@@ -43,7 +43,7 @@ func FillMasked[T Word, M Mask](dst []T, value T, base []T, pos, width uint32, a
 	if !(fits(dst, base) && maskFits(dst, active)) {
 		panic(maskMisfit("FillMasked", active, operandOf("dst", dst), operandOf("base", base)))
 	}
-	fillMasked(pointer(dst), pointer(base), active, len(dst), Bfi(value, 0, pos, width), fieldMask[T](pos, width))
+	fillMasked(pointer(dst), pointer(base), active, len(dst), Bfi(value, 0, pos, width), fieldMask[T](pos, width), false)
 }
 
 // SelectMasked does what [Select] does in the active lanes of dst, and leaves the
@@ -56,7 +56,7 @@ func SelectMasked[T Word, M Mask](dst, mask, src, base []T, active []M) {
 		panic(maskMisfit("SelectMasked", active, operandOf("dst", dst), operandOf("mask", mask),
 			operandOf("src", src), operandOf("base", base)))
 	}
-	selectMasked[T](pointer(dst), pointer(mask), pointer(src), pointer(base), active, len(dst))
+	selectMasked[T](pointer(dst), pointer(mask), pointer(src), pointer(base), active, len(dst), false)
 }
 
 // ExtractMasked does what [Extract] does in the active lanes of dst, and leaves the
@@ -69,7 +69,7 @@ func ExtractMasked[T Word, M Mask](dst, src []T, pos, width uint32, active []M) 
 		panic(maskMisfit("ExtractMasked", active, operandOf("dst", dst), operandOf("src", src)))
 	}
 	pos, mask, sign := extraction[T](pos, width)
-	extractMasked(pointer(dst), pointer(src), active, len(dst), pos, mask, sign)
+	extractMasked(pointer(dst), pointer(src), active, len(dst), pos, mask, sign, false)
 }
 
 // ExtractEachMasked does what [ExtractEach] does in the active lanes of dst, and
@@ -82,5 +82,5 @@ func ExtractEachMasked[T Word, M Mask](dst, src []T, pos, width []uint32, active
 		panic(maskMisfit("ExtractEachMasked", active, operandOf("dst", dst), operandOf("src", src),
 			operandOf("pos", pos), operandOf("width", width)))
 	}
-	extractEachMasked[T](pointer(dst), pointer(src), pointer(pos), pointer(width), active, len(dst))
+	extractEachMasked[T](pointer(dst), pointer(src), pointer(pos), pointer(width), active, len(dst), false)
 }

@@ -407,3 +407,94 @@ func (e *entry) difference(op int, have, want []byte, offset, n int) string {
 	b := offset + at*o.size
 	return fmt.Sprintf("%s[%d] is %x, want %x (bytes in memory)", o.name, at, have[b:b+o.size], want[b:b+o.size])
 }
+
+// TestFewActive checks masks in which one lane is active, and masks in which one run of
+// lanes is not, wherever they are.
+func TestFewActive(t *testing.T) {
+	const n = 64*4 + 37
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	for _, e := range entries {
+		if !e.masked() {
+			continue
+		}
+		mask := len(e.ops) - 1
+		s := e.sample(rand.New(rand.NewPCG(29, 29)), n, e.apart())
+		old := slices.Clone(s.ops[0])
+		fill := func(active byte) {
+			for i := range s.ops[mask] {
+				s.ops[mask][i] = active
+			}
+		}
+		flip := func(lane int) {
+			size := e.ops[mask].size
+			v := load(s.ops[mask], size, lane/(8*size))
+			store(s.ops[mask], size, lane/(8*size), v^1<<(lane%(8*size)))
+		}
+		fill(0xff)
+		every := slices.Clone(old) // what dst is if every lane is active
+		for lane := range n {
+			store(every, e.size, lane, e.want(&s.args, 0, lane))
+		}
+		check := func(what string, want []byte) {
+			onEveryKernel(func(k kernel) {
+				e.call(&s.args)
+				if !bytes.Equal(s.ops[0], want) {
+					t.Fatalf("%s on %s: %s of %d: dst is wrong", e.name, k, what, n)
+				}
+				copy(s.ops[0], old)
+			})
+		}
+		for lane := 0; lane < n; lane += step {
+			fill(0)
+			flip(lane)
+			want := slices.Clone(old)
+			copy(want[lane*e.size:][:e.size], every[lane*e.size:])
+			check(fmt.Sprintf("only lane %d is active", lane), want)
+			for _, run := range []int{1, 8, 31, 64, 65, 128, 200} {
+				end := min(lane+run, n)
+				fill(0xff)
+				want := slices.Clone(every)
+				for i := lane; i < end; i++ {
+					flip(i)
+				}
+				copy(want[lane*e.size:end*e.size], old[lane*e.size:])
+				check(fmt.Sprintf("lanes %d to %d are inactive", lane, end-1), want)
+			}
+		}
+	}
+}
+
+// TestCountActive checks countActive by counting every lane.
+func TestCountActive(t *testing.T) {
+	countActiveOf[uint8](t)
+	countActiveOf[uint16](t)
+	countActiveOf[uint32](t)
+	countActiveOf[uint64](t)
+}
+
+func countActiveOf[M Mask](t *testing.T) {
+	r := rand.New(rand.NewPCG(30, 30))
+	for n := 0; n < 5000; n += 1 + n/40 {
+		for range 20 {
+			active := make([]M, maskLen[M](n))
+			for i := n; i < len(active)*maskBits[M](); i++ {
+				active[i/maskBits[M]()] |= 1 << (i % maskBits[M]())
+			}
+			want := 0
+			for range min(n, r.IntN(n/sparseLanes+3)) {
+				lane := r.IntN(n)
+				if active[lane/maskBits[M]()]>>(lane%maskBits[M]())&1 == 0 {
+					want++
+				}
+				active[lane/maskBits[M]()] |= 1 << (lane % maskBits[M]())
+			}
+			have := countActive(active, n)
+			if most := n / sparseLanes; have != want && (want <= most || have <= most) {
+				t.Fatalf("countActive of %d lanes in elements of %d bits = %d, want %d, or more than %d if it is", n, maskBits[M](), have, want, most)
+			}
+		}
+	}
+}

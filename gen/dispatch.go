@@ -53,7 +53,7 @@ func renderDispatch(a arch) ([]byte, error) {
 	fmt.Fprintf(&b, "// Each function below runs the kernels of its name at the current level.\n")
 	if a.isas != nil {
 		fmt.Fprintf(&b, "// Those over slices and under a mask cut long calls into pieces. For slices, stream\n")
-		fmt.Fprintf(&b, "// says whether a piece streams.\n")
+		fmt.Fprintf(&b, "// says whether a piece streams. Under a mask, dense says that its density is known.\n")
 	}
 	fmt.Fprintf(&b, "\n")
 	for i := 0; i < len(kernels); {
@@ -117,7 +117,7 @@ func (d dispatch) render() {
 	if d.columns() {
 		instance = "[T]" // the compiler cannot infer T from pointers
 	}
-	d.call(2, d.name+"Generic"+instance, d.genericArguments())
+	d.call(2, d.name+"Generic"+instance, d.genericArguments(false))
 	if d.isas != nil {
 		d.printf("return\n}\nsize := unsafe.Sizeof(T(0))\n")
 		switch d.shape {
@@ -193,8 +193,11 @@ func (d dispatch) callParams() []param {
 	for _, a := range d.arguments {
 		add(a.typ, a.name)
 	}
-	if d.shape == sliceShape {
+	switch d.shape {
+	case sliceShape:
 		add("bool", "stream")
+	case maskedShape:
+		add("bool", "dense")
 	}
 	return list
 }
@@ -233,7 +236,8 @@ func (d dispatch) sanitize() {
 	d.printf("writes(%s, size)\n", lanes("dst"))
 }
 
-// pieces renders what a long call does: the function calls itself for each piece. A
+// pieces renders what a long call does: the function calls itself for each piece. Under
+// a mask, the portable kernel does the pieces in which few lanes are active. A
 // loop around the kernel would be shorter, but then the compiler would keep every
 // operand alive across the kernel, which costs a short call 1 to 2 ns.
 func (d dispatch) pieces() {
@@ -246,21 +250,33 @@ func (d dispatch) pieces() {
 		moved += "+" + o.elemSize()
 	}
 	if d.shape == maskedShape {
-		args = append(args, "active[i/maskBits[M]():][:maskLen[M](m)]")
+		args = append(args, "bits")
 	}
 	args = append(args, "m")
 	for _, a := range d.arguments {
 		args = append(args, a.name)
 	}
-	d.printf("if n > pieceLanes[T]() {\n")
-	if d.shape == sliceShape {
+	if d.shape == maskedShape {
+		d.printf("if !dense && uintptr(n)*size >= sparseBytes {\n")
+		args = append(args, "true")
+	} else {
+		d.printf("if n > pieceLanes[T]() {\n")
 		d.printf("streamed := ")
 		d.call(2, "streams", append([]string{"dst", "size", "uintptr(n)*(" + moved + ")"}, names...))
 		args = append(args, "streamed")
 	}
 	d.printf("for i := 0; i < n; i += pieceLanes[T]() {\n")
 	d.printf("m := min(n-i, pieceLanes[T]())\n")
-	d.call(3, d.name+"[T]", args)
+	if d.shape == maskedShape {
+		d.printf("bits := active[i/maskBits[M]():][:maskLen[M](m)]\n")
+		d.printf("switch count := countActive(bits, m); {\ncase count == 0:\ncase count <= m/sparseLanes:\n")
+		d.call(4, d.name+"Generic", d.genericArguments(true))
+		d.printf("default:\n")
+		d.call(4, d.name+"[T]", args)
+		d.printf("}\n")
+	} else {
+		d.call(3, d.name+"[T]", args)
+	}
 	d.printf("}\nreturn\n}\n")
 }
 
@@ -361,22 +377,31 @@ func (d dispatch) asmArguments(t target) []string {
 	return list
 }
 
-// genericArguments returns what the function passes to the portable kernel.
-func (d dispatch) genericArguments() []string {
+// genericArguments returns what the function passes to the portable kernel: all lanes,
+// or the m lanes from lane i on, whose bits of the mask are in bits.
+func (d dispatch) genericArguments(piece bool) []string {
+	lanes := func(typ, name string) string {
+		if piece {
+			return fmt.Sprintf("slice[%s](from[%[1]s](%s, i), m)", typ, name)
+		}
+		return fmt.Sprintf("slice[%s](%s, n)", typ, name)
+	}
 	var list []string
 	for _, p := range d.callParams() {
 		switch {
-		case p.name == "stream" || p.name == "lane" || p.name == "n":
+		case p.name == "stream" || p.name == "dense" || p.name == "lane" || p.name == "n":
 		case d.columns():
 			list = append(list, p.name)
 		case p.name == "dst" && p.typ == "unsafe.Pointer":
-			list = append(list, "slice[T](dst, n)")
+			list = append(list, lanes("T", "dst"))
 		case p.typ == "unsafe.Pointer":
 			for _, o := range d.operands {
 				if o.name == p.name {
-					list = append(list, fmt.Sprintf("slice[%s](%s, n)", o.elem(), o.name))
+					list = append(list, lanes(o.elem(), o.name))
 				}
 			}
+		case piece && p.name == "active":
+			list = append(list, "bits")
 		default:
 			list = append(list, p.name)
 		}

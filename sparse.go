@@ -1,0 +1,34 @@
+package bfi
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// If few lanes are active, a loop over them beats a kernel. A kernel loads whole vectors.
+// If it has no masked stores, it also reads dst before it writes, which costs a second
+// page fault if dst was never written.
+const (
+	sparseBytes = 16 << 10 // of dst: in a shorter call, looking at the mask takes too long
+	sparseLanes = 128      // a mask is sparse if at most one lane of so many is active
+)
+
+// countActive counts the active lanes among n. It stops where a mask is not sparse.
+func countActive[M Mask](active []M, n int) int {
+	count, words, left := bits.OnesCount64(lastBits(active, n)), pointer(active), n/64
+	for ; left >= 8 && count <= n/sparseLanes; left -= 8 {
+		w := (*[8]uint64)(words)
+		if w[0]|w[1]|w[2]|w[3]|w[4]|w[5]|w[6]|w[7] != 0 {
+			for _, w := range w {
+				count += bits.OnesCount64(w)
+			}
+		}
+		words = unsafe.Add(words, 64)
+	}
+	if count <= n/sparseLanes {
+		for _, w := range unsafe.Slice((*uint64)(words), left) {
+			count += bits.OnesCount64(w)
+		}
+	}
+	return count
+}
