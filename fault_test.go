@@ -214,9 +214,8 @@ func TestInactiveTurns(t *testing.T) {
 					}
 					var wrong string
 					onEveryKernel(func(k kernel) {
-						stack := faulted(func() { e.call(&s.args) })
-						if stack != "" && wrong == "" {
-							wrong = fmt.Sprintf("one of those was accessed on %s:\n%s", k, stack)
+						if touched, assembly, _ := faulted(func() { e.call(&s.args) }); touched && wrong == "" {
+							wrong = fmt.Sprintf("one of those was accessed on %s, by %q", k, assembly)
 						}
 						for _, part := range [][2]int{{0, before}, {before + hole, n}} {
 							lo, hi := part[0]*e.size, part[1]*e.size
