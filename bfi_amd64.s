@@ -34021,45 +34021,47 @@ based3:
 	SUBQ  BX, DX
 	TESTQ DX, DX
 	JZ    last4
+	TESTQ SI, SI
+	JZ    single6
 	CMPQ  reversed+88(FP), $0x00
-	JNE   reversed6
+	JNE   reversed7
 
 	// Words and short groups as 8 bytes.
-word8:
+word9:
 	MOVQ  (CX)(SI*1), BX
 	PEXTQ last+64(FP), BX, BX
 	MOVQ  R10, R11
 	TESTQ R11, R11
-	JLT   gathered11
+	JLT   gathered12
 
-chunk10:
+chunk11:
 	MOVQ  (CX)(R11*1), R12
 	SHLXQ R8, BX, BX
 	PEXTQ DI, R12, R12
 	ORQ   R12, BX
 	SUBQ  $0x08, R11
-	JGE   chunk10
+	JGE   chunk11
 
-gathered11:
+gathered12:
 	SHLXQ R9, BX, BX
 	MOVQ  BX, (AX)
 	ADDQ  w+32(FP), AX
 	ADDQ  stride+48(FP), CX
 	DECQ  DX
-	JNZ   word8
-	JMP   either7
+	JNZ   word9
+	JMP   either8
 
-reversed6:
-	// Words and short groups as 8 bytes, chunks mirrored.
-word12:
+reversed7:
+	// Words and short groups as 8 bytes, mirrored.
+word13:
 	MOVQ   (CX)(SI*1), BX
 	BSWAPQ BX
 	PEXTQ  last+64(FP), BX, BX
 	MOVQ   R10, R11
 	TESTQ  R11, R11
-	JGT    gathered15
+	JGT    gathered16
 
-chunk14:
+chunk15:
 	MOVQ   (CX)(R11*1), R12
 	BSWAPQ R12
 	SHLXQ  R8, BX, BX
@@ -34067,144 +34069,181 @@ chunk14:
 	ORQ    R12, BX
 	ADDQ   $0x08, R11
 	TESTQ  R11, R11
-	JLE    chunk14
+	JLE    chunk15
 
-gathered15:
+gathered16:
 	SHLXQ R9, BX, BX
 	MOVQ  BX, (AX)
 	ADDQ  w+32(FP), AX
 	ADDQ  stride+48(FP), CX
 	DECQ  DX
-	JNZ   word12
+	JNZ   word13
 
-either7:
+either8:
+	JMP last4
+
+single6:
+	CMPQ reversed+88(FP), $0x00
+	JNE  reversed17
+	MOVQ w+32(FP), BX
+	MOVQ stride+48(FP), R11
+
+	// Words and short groups as 8 bytes, one chunk.
+word19:
+	MOVQ  (CX), R12
+	PEXTQ last+64(FP), R12, R12
+	SHLXQ R9, R12, R12
+	MOVQ  R12, (AX)
+	ADDQ  BX, AX
+	ADDQ  R11, CX
+	DECQ  DX
+	JNZ   word19
+	JMP   either18
+
+reversed17:
+	MOVQ w+32(FP), BX
+	MOVQ stride+48(FP), R11
+
+	// Words and short groups as 8 bytes, one chunk, mirrored.
+word21:
+	MOVQ   (CX), R12
+	BSWAPQ R12
+	PEXTQ  last+64(FP), R12, R12
+	SHLXQ  R9, R12, R12
+	MOVQ   R12, (AX)
+	ADDQ   BX, AX
+	ADDQ   R11, CX
+	DECQ   DX
+	JNZ    word21
+
+either18:
 last4:
 	MOVQ  exact+24(FP), DX
 	TESTQ DX, DX
 	JZ    end5
 	CMPQ  reversed+88(FP), $0x00
-	JNE   reversed16
+	JNE   reversed23
 
 	// Exactly the words and the groups.
-word18:
+word25:
 	MOVQ    bytes+40(FP), R11
 	CMPQ    R11, $0x08
-	JAE     long20
+	JAE     long27
 	XORL    BX, BX
 	TESTQ   $0x00000001, R11
-	JZ      part21
+	JZ      part28
 	MOVBLZX -1(CX)(R11*1), BX
 
-part21:
+part28:
 	TESTQ   $0x00000002, R11
-	JZ      part22
+	JZ      part29
 	MOVQ    R11, R12
 	ANDQ    $0x04, R12
 	MOVWLZX (CX)(R12*1), R12
 	SHLQ    $0x10, BX
 	ORQ     R12, BX
 
-part22:
+part29:
 	TESTQ $0x00000004, R11
-	JZ    part23
+	JZ    part30
 	MOVL  (CX), R12
 	SHLQ  $0x20, BX
 	ORQ   R12, BX
 
-part23:
-	JMP whole19
+part30:
+	JMP whole26
 
-long20:
+long27:
 	MOVQ (CX)(SI*1), BX
 
-whole19:
+whole26:
 	PEXTQ last+64(FP), BX, BX
 	MOVQ  R10, R11
 	TESTQ R11, R11
-	JLT   gathered25
+	JLT   gathered32
 
-chunk24:
+chunk31:
 	MOVQ  (CX)(R11*1), R12
 	SHLXQ R8, BX, BX
 	PEXTQ DI, R12, R12
 	ORQ   R12, BX
 	SUBQ  $0x08, R11
-	JGE   chunk24
+	JGE   chunk31
 
-gathered25:
+gathered32:
 	SHLXQ R9, BX, BX
 	MOVQ  w+32(FP), R12
 	CMPQ  R12, $0x04
-	JB    less27
+	JB    less34
 	CMPQ  R12, $0x08
-	JB    less28
+	JB    less35
 	MOVQ  BX, (AX)
-	JMP   sized26
+	JMP   sized33
 	PCALIGN $0x20
 
-less28:
+less35:
 	MOVL BX, (AX)
-	JMP  sized26
+	JMP  sized33
 	PCALIGN $0x20
 
-less27:
+less34:
 	CMPQ R12, $0x02
-	JB   less29
+	JB   less36
 	MOVW BX, (AX)
-	JMP  sized26
+	JMP  sized33
 	PCALIGN $0x20
 
-less29:
+less36:
 	MOVB BL, (AX)
 
-sized26:
+sized33:
 	ADDQ w+32(FP), AX
 	ADDQ stride+48(FP), CX
 	DECQ DX
-	JNZ  word18
-	JMP  either17
+	JNZ  word25
+	JMP  either24
 
-reversed16:
-	// Exactly the words and the groups, chunks mirrored.
-word30:
+reversed23:
+	// Exactly the words and the groups, mirrored.
+word37:
 	MOVQ    bytes+40(FP), R11
 	CMPQ    R11, $0x08
-	JAE     long32
+	JAE     long39
 	XORL    BX, BX
 	TESTQ   $0x00000001, R11
-	JZ      part33
+	JZ      part40
 	MOVBLZX -1(CX)(R11*1), BX
 
-part33:
+part40:
 	TESTQ   $0x00000002, R11
-	JZ      part34
+	JZ      part41
 	MOVQ    R11, R12
 	ANDQ    $0x04, R12
 	MOVWLZX (CX)(R12*1), R12
 	SHLQ    $0x10, BX
 	ORQ     R12, BX
 
-part34:
+part41:
 	TESTQ $0x00000004, R11
-	JZ    part35
+	JZ    part42
 	MOVL  (CX), R12
 	SHLQ  $0x20, BX
 	ORQ   R12, BX
 
-part35:
-	JMP whole31
+part42:
+	JMP whole38
 
-long32:
+long39:
 	MOVQ (CX)(SI*1), BX
 
-whole31:
+whole38:
 	BSWAPQ BX
 	PEXTQ  last+64(FP), BX, BX
 	MOVQ   R10, R11
 	TESTQ  R11, R11
-	JGT    gathered37
+	JGT    gathered44
 
-chunk36:
+chunk43:
 	MOVQ   (CX)(R11*1), R12
 	BSWAPQ R12
 	SHLXQ  R8, BX, BX
@@ -34212,41 +34251,41 @@ chunk36:
 	ORQ    R12, BX
 	ADDQ   $0x08, R11
 	TESTQ  R11, R11
-	JLE    chunk36
+	JLE    chunk43
 
-gathered37:
+gathered44:
 	SHLXQ R9, BX, BX
 	MOVQ  w+32(FP), R12
 	CMPQ  R12, $0x04
-	JB    less39
+	JB    less46
 	CMPQ  R12, $0x08
-	JB    less40
+	JB    less47
 	MOVQ  BX, (AX)
-	JMP   sized38
+	JMP   sized45
 	PCALIGN $0x20
 
-less40:
+less47:
 	MOVL BX, (AX)
-	JMP  sized38
+	JMP  sized45
 	PCALIGN $0x20
 
-less39:
+less46:
 	CMPQ R12, $0x02
-	JB   less41
+	JB   less48
 	MOVW BX, (AX)
-	JMP  sized38
+	JMP  sized45
 	PCALIGN $0x20
 
-less41:
+less48:
 	MOVB BL, (AX)
 
-sized38:
+sized45:
 	ADDQ w+32(FP), AX
 	ADDQ stride+48(FP), CX
 	DECQ DX
-	JNZ  word30
+	JNZ  word37
 
-either17:
+either24:
 end5:
 	RET
 
@@ -34276,13 +34315,15 @@ chunks2:
 	SUBQ  BX, DX
 	TESTQ DX, DX
 	JZ    last3
+	TESTQ SI, SI
+	JZ    single5
 	CMPQ  reversed+112(FP), $0x00
-	JNE   reversed5
+	JNE   reversed6
 	CMPQ  signs+96(FP), $0x00
-	JNE   signs7
+	JNE   signs8
 
 	// Words and short groups as 8 bytes.
-word9:
+word10:
 	MOVQ  (CX), BX
 	SHRXQ R10, BX, R12
 	PDEPQ last+64(FP), R12, R12
@@ -34290,26 +34331,26 @@ word9:
 	SHRXQ R9, BX, BX
 	XORL  R11, R11
 	CMPQ  R11, SI
-	JGE   scattered12
+	JGE   scattered13
 
-chunk11:
+chunk12:
 	PDEPQ DI, BX, R12
 	SHRXQ R8, BX, BX
 	MOVQ  R12, (AX)(R11*1)
 	ADDQ  $0x08, R11
 	CMPQ  R11, SI
-	JLT   chunk11
+	JLT   chunk12
 
-scattered12:
+scattered13:
 	ADDQ w+32(FP), CX
 	ADDQ stride+48(FP), AX
 	DECQ DX
-	JNZ  word9
-	JMP  either8
+	JNZ  word10
+	JMP  either9
 
-signs7:
+signs8:
 	// Words and short groups as 8 bytes, signed.
-word13:
+word14:
 	MOVQ  (CX), BX
 	SHRXQ R10, BX, R12
 	PDEPQ last+64(FP), R12, R12
@@ -34321,9 +34362,9 @@ word13:
 	SHRXQ R9, BX, BX
 	XORL  R11, R11
 	CMPQ  R11, SI
-	JGE   scattered16
+	JGE   scattered17
 
-chunk15:
+chunk16:
 	PDEPQ DI, BX, R12
 	MOVQ  R12, R13
 	ANDQ  signs+96(FP), R13
@@ -34333,23 +34374,23 @@ chunk15:
 	MOVQ  R12, (AX)(R11*1)
 	ADDQ  $0x08, R11
 	CMPQ  R11, SI
-	JLT   chunk15
+	JLT   chunk16
 
-scattered16:
+scattered17:
 	ADDQ w+32(FP), CX
 	ADDQ stride+48(FP), AX
 	DECQ DX
-	JNZ  word13
+	JNZ  word14
 
-either8:
-	JMP either6
+either9:
+	JMP either7
 
-reversed5:
+reversed6:
 	CMPQ signs+96(FP), $0x00
-	JNE  signs17
+	JNE  signs18
 
-	// Words and short groups as 8 bytes, chunks mirrored.
-word19:
+	// Words and short groups as 8 bytes, mirrored.
+word20:
 	MOVQ   (CX), BX
 	SHRXQ  R10, BX, R12
 	PDEPQ  last+64(FP), R12, R12
@@ -34358,27 +34399,27 @@ word19:
 	SHRXQ  R9, BX, BX
 	XORL   R11, R11
 	CMPQ   SI, R11
-	JGE    scattered22
+	JGE    scattered23
 
-chunk21:
+chunk22:
 	PDEPQ  DI, BX, R12
 	BSWAPQ R12
 	SHRXQ  R8, BX, BX
 	MOVQ   R12, (AX)(R11*1)
 	SUBQ   $0x08, R11
 	CMPQ   SI, R11
-	JLT    chunk21
+	JLT    chunk22
 
-scattered22:
+scattered23:
 	ADDQ w+32(FP), CX
 	ADDQ stride+48(FP), AX
 	DECQ DX
-	JNZ  word19
-	JMP  either18
+	JNZ  word20
+	JMP  either19
 
-signs17:
-	// Words and short groups as 8 bytes, chunks mirrored, signed.
-word23:
+signs18:
+	// Words and short groups as 8 bytes, mirrored, signed.
+word24:
 	MOVQ   (CX), BX
 	SHRXQ  R10, BX, R12
 	PDEPQ  last+64(FP), R12, R12
@@ -34391,9 +34432,9 @@ word23:
 	SHRXQ  R9, BX, BX
 	XORL   R11, R11
 	CMPQ   SI, R11
-	JGE    scattered26
+	JGE    scattered27
 
-chunk25:
+chunk26:
 	PDEPQ  DI, BX, R12
 	MOVQ   R12, R13
 	ANDQ   signs+96(FP), R13
@@ -34404,50 +34445,135 @@ chunk25:
 	MOVQ   R12, (AX)(R11*1)
 	SUBQ   $0x08, R11
 	CMPQ   SI, R11
-	JLT    chunk25
+	JLT    chunk26
 
-scattered26:
+scattered27:
 	ADDQ w+32(FP), CX
 	ADDQ stride+48(FP), AX
 	DECQ DX
-	JNZ  word23
+	JNZ  word24
 
-either18:
-either6:
+either19:
+either7:
+	JMP last3
+
+single5:
+	CMPQ reversed+112(FP), $0x00
+	JNE  reversed28
+	CMPQ signs+96(FP), $0x00
+	JNE  signs30
+	MOVQ w+32(FP), BX
+	MOVQ stride+48(FP), R11
+
+	// Words and short groups as 8 bytes, one chunk.
+word32:
+	MOVQ  (CX), R12
+	SHRXQ R10, R12, R12
+	PDEPQ last+64(FP), R12, R12
+	MOVQ  R12, (AX)
+	ADDQ  BX, CX
+	ADDQ  R11, AX
+	DECQ  DX
+	JNZ   word32
+	JMP   either31
+
+signs30:
+	MOVQ w+32(FP), BX
+	MOVQ stride+48(FP), R11
+
+	// Words and short groups as 8 bytes, one chunk, signed.
+word34:
+	MOVQ  (CX), R12
+	SHRXQ R10, R12, R12
+	PDEPQ last+64(FP), R12, R12
+	MOVQ  R12, R13
+	ANDQ  signs+96(FP), R13
+	IMULQ above+104(FP), R13
+	ORQ   R13, R12
+	MOVQ  R12, (AX)
+	ADDQ  BX, CX
+	ADDQ  R11, AX
+	DECQ  DX
+	JNZ   word34
+
+either31:
+	JMP either29
+
+reversed28:
+	CMPQ signs+96(FP), $0x00
+	JNE  signs36
+	MOVQ w+32(FP), BX
+	MOVQ stride+48(FP), R11
+
+	// Words and short groups as 8 bytes, one chunk, mirrored.
+word38:
+	MOVQ   (CX), R12
+	SHRXQ  R10, R12, R12
+	PDEPQ  last+64(FP), R12, R12
+	BSWAPQ R12
+	MOVQ   R12, (AX)
+	ADDQ   BX, CX
+	ADDQ   R11, AX
+	DECQ   DX
+	JNZ    word38
+	JMP    either37
+
+signs36:
+	MOVQ w+32(FP), BX
+	MOVQ stride+48(FP), R11
+
+	// Words and short groups as 8 bytes, one chunk, mirrored, signed.
+word40:
+	MOVQ   (CX), R12
+	SHRXQ  R10, R12, R12
+	PDEPQ  last+64(FP), R12, R12
+	MOVQ   R12, R13
+	ANDQ   signs+96(FP), R13
+	IMULQ  above+104(FP), R13
+	ORQ    R13, R12
+	BSWAPQ R12
+	MOVQ   R12, (AX)
+	ADDQ   BX, CX
+	ADDQ   R11, AX
+	DECQ   DX
+	JNZ    word40
+
+either37:
+either29:
 last3:
 	MOVQ  exact+24(FP), DX
 	TESTQ DX, DX
 	JZ    end4
 	CMPQ  reversed+112(FP), $0x00
-	JNE   reversed27
+	JNE   reversed42
 
 	// Exactly the words and the groups, signed.
-word29:
+word44:
 	MOVQ w+32(FP), R12
 	CMPQ R12, $0x04
-	JB   less31
+	JB   less46
 	CMPQ R12, $0x08
-	JB   less32
+	JB   less47
 	MOVQ (CX), BX
-	JMP  sized30
+	JMP  sized45
 	PCALIGN $0x20
 
-less32:
+less47:
 	MOVL (CX), BX
-	JMP  sized30
+	JMP  sized45
 	PCALIGN $0x20
 
-less31:
+less46:
 	CMPQ    R12, $0x02
-	JB      less33
+	JB      less48
 	MOVWLZX (CX), BX
-	JMP     sized30
+	JMP     sized45
 	PCALIGN $0x20
 
-less33:
+less48:
 	MOVBLZX (CX), BX
 
-sized30:
+sized45:
 	SHRXQ R10, BX, R12
 	PDEPQ last+64(FP), R12, R12
 	MOVQ  R12, R13
@@ -34456,36 +34582,36 @@ sized30:
 	ORQ   R13, R12
 	MOVQ  bytes+40(FP), R11
 	CMPQ  R11, $0x08
-	JAE   long35
+	JAE   long50
 	TESTQ $0x00000004, R11
-	JZ    part36
+	JZ    part51
 	MOVL  R12, (AX)
 	SHRQ  $0x20, R12
 
-part36:
+part51:
 	TESTQ $0x00000002, R11
-	JZ    part37
+	JZ    part52
 	MOVQ  R11, R13
 	ANDQ  $0x04, R13
 	MOVW  R12, (AX)(R13*1)
 	SHRQ  $0x10, R12
 
-part37:
+part52:
 	TESTQ $0x00000001, R11
-	JZ    part38
+	JZ    part53
 	MOVB  R12, -1(AX)(R11*1)
 
-part38:
-	JMP stored34
+part53:
+	JMP stored49
 
-long35:
+long50:
 	MOVQ  R12, (AX)(SI*1)
 	SHRXQ R9, BX, BX
 	XORL  R11, R11
 	CMPQ  R11, SI
-	JGE   scattered40
+	JGE   scattered55
 
-chunk39:
+chunk54:
 	PDEPQ DI, BX, R12
 	MOVQ  R12, R13
 	ANDQ  signs+96(FP), R13
@@ -34495,44 +34621,44 @@ chunk39:
 	MOVQ  R12, (AX)(R11*1)
 	ADDQ  $0x08, R11
 	CMPQ  R11, SI
-	JLT   chunk39
+	JLT   chunk54
 
-scattered40:
-stored34:
+scattered55:
+stored49:
 	ADDQ w+32(FP), CX
 	ADDQ stride+48(FP), AX
 	DECQ DX
-	JNZ  word29
-	JMP  either28
+	JNZ  word44
+	JMP  either43
 
-reversed27:
-	// Exactly the words and the groups, chunks mirrored, signed.
-word41:
+reversed42:
+	// Exactly the words and the groups, mirrored, signed.
+word56:
 	MOVQ w+32(FP), R12
 	CMPQ R12, $0x04
-	JB   less43
+	JB   less58
 	CMPQ R12, $0x08
-	JB   less44
+	JB   less59
 	MOVQ (CX), BX
-	JMP  sized42
+	JMP  sized57
 	PCALIGN $0x20
 
-less44:
+less59:
 	MOVL (CX), BX
-	JMP  sized42
+	JMP  sized57
 	PCALIGN $0x20
 
-less43:
+less58:
 	CMPQ    R12, $0x02
-	JB      less45
+	JB      less60
 	MOVWLZX (CX), BX
-	JMP     sized42
+	JMP     sized57
 	PCALIGN $0x20
 
-less45:
+less60:
 	MOVBLZX (CX), BX
 
-sized42:
+sized57:
 	SHRXQ  R10, BX, R12
 	PDEPQ  last+64(FP), R12, R12
 	MOVQ   R12, R13
@@ -34542,36 +34668,36 @@ sized42:
 	BSWAPQ R12
 	MOVQ   bytes+40(FP), R11
 	CMPQ   R11, $0x08
-	JAE    long47
+	JAE    long62
 	TESTQ  $0x00000004, R11
-	JZ     part48
+	JZ     part63
 	MOVL   R12, (AX)
 	SHRQ   $0x20, R12
 
-part48:
+part63:
 	TESTQ $0x00000002, R11
-	JZ    part49
+	JZ    part64
 	MOVQ  R11, R13
 	ANDQ  $0x04, R13
 	MOVW  R12, (AX)(R13*1)
 	SHRQ  $0x10, R12
 
-part49:
+part64:
 	TESTQ $0x00000001, R11
-	JZ    part50
+	JZ    part65
 	MOVB  R12, -1(AX)(R11*1)
 
-part50:
-	JMP stored46
+part65:
+	JMP stored61
 
-long47:
+long62:
 	MOVQ  R12, (AX)(SI*1)
 	SHRXQ R9, BX, BX
 	XORL  R11, R11
 	CMPQ  SI, R11
-	JGE   scattered52
+	JGE   scattered67
 
-chunk51:
+chunk66:
 	PDEPQ  DI, BX, R12
 	MOVQ   R12, R13
 	ANDQ   signs+96(FP), R13
@@ -34582,16 +34708,16 @@ chunk51:
 	MOVQ   R12, (AX)(R11*1)
 	SUBQ   $0x08, R11
 	CMPQ   SI, R11
-	JLT    chunk51
+	JLT    chunk66
 
-scattered52:
-stored46:
+scattered67:
+stored61:
 	ADDQ w+32(FP), CX
 	ADDQ stride+48(FP), AX
 	DECQ DX
-	JNZ  word41
+	JNZ  word56
 
-either28:
+either43:
 end4:
 	RET
 

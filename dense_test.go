@@ -174,8 +174,13 @@ func TestDenseLengths(t *testing.T) {
 			// More than one piece.
 			c := denseCase{w: 8, e: 1, stride: 12, n: 3*pieceBytes/12 + 5, d: dense{count: 12, width: 5}}
 			c.check(t, r, areas, true)
-			c = denseCase{w: 8, e: 1, stride: 64, n: 3*pieceBytes/64 + 5, d: dense{count: 64, width: 1}}
-			c.check(t, r, areas, true)
+			for width := 1; width <= 4; width *= 2 {
+				for w := 1; w <= 8; w *= 2 {
+					d := dense{count: 8 * w / width, width: width, from: 8 - width, reversed: w == 1 && width < 4}
+					c = denseCase{w: w, e: 1, stride: d.count, n: 2*pieceBytes/d.count + 5, d: d}
+					c.check(t, r, areas, true)
+				}
+			}
 		})
 	})
 }

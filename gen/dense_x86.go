@@ -33,6 +33,8 @@ func (g *amd64) argumentMem(name string) Mem {
 // A denseLoop is one of the loops of such a kernel.
 type denseLoop struct {
 	reversed, exact, signed bool
+	single                  bool // a group is one chunk
+	word, group             Op   // the bytes to the next word and to the next group
 }
 
 func (l denseLoop) String() string {
@@ -40,8 +42,11 @@ func (l denseLoop) String() string {
 	if l.exact {
 		text = "Exactly the words and the groups"
 	}
+	if l.single {
+		text += ", one chunk"
+	}
 	if l.reversed {
-		text += ", chunks mirrored"
+		text += ", mirrored"
 	}
 	if l.signed {
 		text += ", signed"
@@ -50,10 +55,15 @@ func (l denseLoop) String() string {
 }
 
 // denseLoops emits the loops, with a turn for each word: all but the last words by
-// one of those that are not exact, and those by one that is.
-func (g *amd64) denseLoops(n, exact reg.GPVirtual, signed bool, turn func(denseLoop)) {
+// one of those that are not exact, and those by one that is. A group is one chunk if
+// odd is 0.
+func (g *amd64) denseLoops(n, exact, odd reg.GPVirtual, signed bool, turn func(denseLoop)) {
 	g.SUBQ(exact, n)
 	emit := func(l denseLoop) {
+		l.word, l.group = g.argumentMem("w"), g.argumentMem("stride")
+		if l.single {
+			l.word, l.group = g.argument("w"), g.argument("stride") // few other registers are needed
+		}
 		top := g.label("word")
 		g.Comment(l.String())
 		g.Label(top)
@@ -61,21 +71,29 @@ func (g *amd64) denseLoops(n, exact reg.GPVirtual, signed bool, turn func(denseL
 		g.DECQ(n)
 		g.JNZ(LabelRef(top))
 	}
-	last, end := g.label("last"), g.label("end")
+	fast := func(single bool) {
+		g.either("reversed", func(reversed bool) {
+			if signed {
+				g.either("signs", func(signs bool) { emit(denseLoop{reversed: reversed, single: single, signed: signs}) })
+			} else {
+				emit(denseLoop{reversed: reversed, single: single})
+			}
+		})
+	}
+	last, end, single := g.label("last"), g.label("end"), g.label("single")
 	g.TESTQ(n, n)
 	g.JZ(LabelRef(last))
-	g.either("reversed", func(reversed bool) {
-		if signed {
-			g.either("signs", func(signs bool) { emit(denseLoop{reversed: reversed, signed: signs}) })
-		} else {
-			emit(denseLoop{reversed: reversed})
-		}
-	})
+	g.TESTQ(odd, odd)
+	g.JZ(LabelRef(single))
+	fast(false)
+	g.JMP(LabelRef(last))
+	g.Label(single)
+	fast(true)
 	g.Label(last)
 	g.MOVQ(g.argumentMem("exact"), n)
 	g.TESTQ(n, n)
 	g.JZ(LabelRef(end))
-	g.either("reversed", func(reversed bool) { emit(denseLoop{reversed, true, signed}) })
+	g.either("reversed", func(reversed bool) { emit(denseLoop{reversed: reversed, exact: true, signed: signed}) })
 	g.Label(end)
 	g.RET()
 }
@@ -125,26 +143,8 @@ func (g *amd64) gatherBits() {
 	g.JE(LabelRef(based))
 	g.NEGQ(before)
 	g.Label(based)
-	g.denseLoops(n, exact, false, func(l denseLoop) {
-		word, chunk, x := g.GP64(), g.GP64(), g.GP64()
-		whole := g.label("whole")
-		if l.exact {
-			short := g.label("long")
-			g.MOVQ(g.argumentMem("bytes"), chunk)
-			g.CMPQ(chunk, U8(8))
-			g.JAE(LabelRef(short))
-			g.loadShort(base, chunk, word, x)
-			g.JMP(LabelRef(whole))
-			g.Label(short)
-		}
-		g.MOVQ(Mem{Base: base, Index: odd, Scale: 1}, word)
-		if l.exact {
-			g.Label(whole)
-		}
-		if l.reversed {
-			g.BSWAPQ(word)
-		}
-		g.PEXTQ(g.argumentMem("last"), word, word)
+	// moreChunks adds the chunks before the odd one.
+	moreChunks := func(l denseLoop, word, chunk, x reg.GPVirtual) {
 		top, done := g.label("chunk"), g.label("gathered")
 		none, more, move := g.JLT, g.JGE, func() { g.SUBQ(U8(8), chunk) }
 		if l.reversed {
@@ -167,6 +167,34 @@ func (g *amd64) gatherBits() {
 		move()
 		more(LabelRef(top))
 		g.Label(done)
+	}
+	g.denseLoops(n, exact, odd, false, func(l denseLoop) {
+		word, chunk, x := g.GP64(), g.GP64(), g.GP64()
+		whole := g.label("whole")
+		if l.exact {
+			short := g.label("long")
+			g.MOVQ(g.argumentMem("bytes"), chunk)
+			g.CMPQ(chunk, U8(8))
+			g.JAE(LabelRef(short))
+			g.loadShort(base, chunk, word, x)
+			g.JMP(LabelRef(whole))
+			g.Label(short)
+		}
+		if l.single {
+			g.MOVQ(Mem{Base: base}, word)
+		} else {
+			g.MOVQ(Mem{Base: base, Index: odd, Scale: 1}, word)
+		}
+		if l.exact {
+			g.Label(whole)
+		}
+		if l.reversed {
+			g.BSWAPQ(word)
+		}
+		g.PEXTQ(g.argumentMem("last"), word, word)
+		if !l.single {
+			moreChunks(l, word, chunk, x)
+		}
 		g.SHLXQ(pos, word, word)
 		if l.exact {
 			g.MOVQ(g.argumentMem("w"), x)
@@ -174,8 +202,8 @@ func (g *amd64) gatherBits() {
 		} else {
 			g.MOVQ(word, Mem{Base: dst})
 		}
-		g.ADDQ(g.argumentMem("w"), dst)
-		g.ADDQ(g.argumentMem("stride"), base)
+		g.ADDQ(l.word, dst)
+		g.ADDQ(l.group, base)
 	})
 }
 
@@ -184,7 +212,7 @@ func (g *amd64) scatterBits() {
 	src, n, exact := g.pointers["src"], g.argument("n"), g.argument("exact")
 	base, odd := g.chunks("dst")
 	fields, step, pos, lastPos := g.argument("fields"), g.argument("step"), g.argument("pos"), g.argument("lastPos")
-	g.denseLoops(n, exact, true, func(l denseLoop) {
+	g.denseLoops(n, exact, odd, true, func(l denseLoop) {
 		word, chunk, x, s := g.GP64(), g.GP64(), g.GP64(), g.GP64()
 		// deposit makes a chunk of the word's lowest bits.
 		deposit := func(from reg.GPVirtual, mask Op) {
@@ -219,29 +247,33 @@ func (g *amd64) scatterBits() {
 			g.JMP(LabelRef(stored))
 			g.Label(long)
 		}
-		g.MOVQ(x, Mem{Base: base, Index: odd, Scale: 1})
-		g.SHRXQ(pos, word, word)
-		top, done := g.label("chunk"), g.label("scattered")
-		compare, move := func() { g.CMPQ(chunk, odd) }, func() { g.ADDQ(U8(8), chunk) }
-		if l.reversed {
-			compare, move = func() { g.CMPQ(odd, chunk) }, func() { g.SUBQ(U8(8), chunk) }
+		if l.single {
+			g.MOVQ(x, Mem{Base: base})
+		} else {
+			g.MOVQ(x, Mem{Base: base, Index: odd, Scale: 1})
+			g.SHRXQ(pos, word, word)
+			top, done := g.label("chunk"), g.label("scattered")
+			compare, move := func() { g.CMPQ(chunk, odd) }, func() { g.ADDQ(U8(8), chunk) }
+			if l.reversed {
+				compare, move = func() { g.CMPQ(odd, chunk) }, func() { g.SUBQ(U8(8), chunk) }
+			}
+			g.XORL(chunk.As32(), chunk.As32())
+			compare()
+			g.JGE(LabelRef(done))
+			g.Label(top)
+			deposit(word, fields)
+			g.SHRXQ(step, word, word)
+			g.MOVQ(x, Mem{Base: base, Index: chunk, Scale: 1})
+			move()
+			compare()
+			g.JLT(LabelRef(top))
+			g.Label(done)
 		}
-		g.XORL(chunk.As32(), chunk.As32())
-		compare()
-		g.JGE(LabelRef(done))
-		g.Label(top)
-		deposit(word, fields)
-		g.SHRXQ(step, word, word)
-		g.MOVQ(x, Mem{Base: base, Index: chunk, Scale: 1})
-		move()
-		compare()
-		g.JLT(LabelRef(top))
-		g.Label(done)
 		if l.exact {
 			g.Label(stored)
 		}
-		g.ADDQ(g.argumentMem("w"), src)
-		g.ADDQ(g.argumentMem("stride"), base)
+		g.ADDQ(l.word, src)
+		g.ADDQ(l.group, base)
 	})
 }
 

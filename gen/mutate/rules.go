@@ -157,6 +157,10 @@ func (e equivalent) is(m *mutant) bool {
 var equivalents = map[string][]equivalent{
 	"avx2": {
 		{
+			function: `(gather|scatter)OnesAVX2`, change: `bytesDone\d+:; ADDQ .* -> .*`,
+			why: "nothing reads the rest after the last loop",
+		},
+		{
 			function: `(insert|fill|selectBits|extract|unpack)\w*AVX2`, change: `vectorDone\d+:; ADDQ .* -> .*`,
 			why: "nothing reads the rest after the last loop",
 		},
@@ -170,6 +174,10 @@ var equivalents = map[string][]equivalent{
 		},
 	},
 	"avx512": {
+		{
+			function: `(gather|scatter)OnesAVX512`, change: `bytesDone\d+:; ADDQ .* -> .*`,
+			why: "nothing reads the rest after the last loop",
+		},
 		{
 			function: `\w+AVX512`, change: `JB streamDone\d+ -> .*`,
 			why: "the other loop does what the one whose stores bypass the cache does not",
