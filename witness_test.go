@@ -229,25 +229,28 @@ func (w *witness) lane(s *sample, i, pair int, p [2]uint32) {
 	store(s.want[0], e.ops[0].size, i, want)
 }
 
-// each gives each lane a point of its own.
+// each gives each lane a point of its own: in one call, and in calls of less than a
+// vector.
 func (w *witness) each(t *testing.T) {
 	list := w.points()
-	lanes := len(list)
+	lengths := []int{len(list), 7}
 	if w.e.warp {
-		lanes = WarpSize
+		lengths = []int{WarpSize}
 	}
-	m := w.e.heap(lanes)
-	m.short = true
 	r := rand.New(rand.NewPCG(27, 1))
-	s := w.e.sample(r, lanes, w.e.apart())
-	for pair := range w.Operands {
-		for first := 0; first < len(list); first += lanes {
-			s.active = ^uint32(0) << (first & 3)
-			s.activate(w.e, pair)
-			for i := range lanes {
-				w.lane(s, i, pair, list[(first+i)%len(list)])
+	for _, lanes := range lengths {
+		m := w.e.heap(lanes)
+		m.short = true
+		s := w.e.sample(r, lanes, w.e.apart())
+		for pair := range w.Operands {
+			for first := 0; first < len(list); first += lanes {
+				s.active = ^uint32(0) << (first & 3)
+				s.activate(w.e, pair)
+				for i := range lanes {
+					w.lane(s, i, pair, list[(first+i)%len(list)])
+				}
+				m.verify(t, w.e, s, lanes, w.e.atLines())
 			}
-			m.verify(t, w.e, s, lanes, w.e.atLines())
 		}
 	}
 }
