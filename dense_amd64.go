@@ -54,7 +54,7 @@ func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stri
 	if missing := -bytes & 7; bytes > 8 {
 		last = fields << (8 * missing) // all else is in the chunk before
 	}
-	piece := max(pieceBytes/max(bytes, w), 1)
+	piece := pieceWords(n, max(bytes, w))
 	for n > 0 {
 		m := min(n, piece)
 		gatherBitsBMI2(dst, data, uint64(m), uint64(d.exact(w, m, bytes, stride)), uint64(w), uint64(bytes), uint64(stride),
@@ -105,7 +105,7 @@ func scatterBitsKernel(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w
 		signs = fields &^ (fields >> 1)
 	}
 	above := uint64(2)<<(8*e-d.from-d.width) - 2
-	piece := max(pieceBytes/max(bytes, w), 1)
+	piece := pieceWords(n, max(bytes, w))
 	for n > 0 {
 		m := min(n, piece)
 		exact := m // do not write between groups
@@ -173,12 +173,24 @@ func packParts[T Word](dst unsafe.Pointer, n int, fields []Field, lane int) {
 	}
 }
 
+// pieceWords returns how many of n words are a piece, if a word or its group has so
+// many bytes. Most calls are spared the division.
+func pieceWords(n, bytes int) int {
+	if n*bytes <= pieceBytes {
+		return n
+	}
+	return max(pieceBytes/bytes, 1)
+}
+
 // exact returns how many of the last of n words, or of their groups, end less than 8
 // bytes after they start.
 func (d dense) exact(w, n, bytes, stride int) int {
 	exact := 8/w - 1
-	if bytes < 8 {
-		exact = max(exact, (8-bytes+stride-1)/stride)
+	switch missing := 8 - bytes; {
+	case missing > stride:
+		exact = max(exact, (missing+stride-1)/stride)
+	case missing > 0:
+		exact = max(exact, 1)
 	}
 	return min(exact, n)
 }
