@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Field is a bit field of every word that [Pack] makes or [Unpack] takes apart, with the values that go there or
-// come from there. [Column], [Array] and [Constant] make one.
+// Field is a bit field of every word of a call of [Pack] or [Unpack], together with its values. [Column], [Array] and
+// [Constant] return one.
 type Field struct {
 	// Four words stay in registers; Go copies more through memory. Kernels read these words; gen/kernels.go repeats
 	// the layout.
@@ -32,12 +32,12 @@ type Field struct {
 //	bit   39      1 if the first element is highest
 //	bits  40-63   spare, signed: the bits of an element from bit from on, less the width
 //
-// A union of forms tells the largest size, and whether a form is uneven. All of a constant call is known to the
-// compiler.
+// Forms that are ORed together tell the largest size, and whether a form is uneven. If the arguments of Column are
+// constants, the compiler knows the whole form.
 //
-// A column or a constant is plain if it has at most as many bits as its elements have, and as the word has at pos,
-// and if no other field has a bit of it. Kernels take plain columns. A field is uneven if it has more bits than its
-// elements.
+// A field is uneven if it has more bits than its elements have from bit from on. A column or a constant is plain if it
+// is not uneven, if it does not run past the word, and if it shares no bit with another field. Kernels take plain
+// columns.
 type form uint64
 
 const (
@@ -50,7 +50,7 @@ const (
 	unevenForm   form = 1 << 63 // the sign of what is spare
 )
 
-// A kind is the binary logarithm of the elements' size, and maybe one of these.
+// A kind is the binary logarithm of the elements' size, plus at most one of these.
 const (
 	signKind     = 4  // Pack adds the sign of each element, in all bits of the field
 	constantKind = 8  // every word has the same value
@@ -63,8 +63,8 @@ const (
 	fewFields = 4
 )
 
-// formOf is short so that Column is inlined: sizes 1, 2, 4 and 8 become 0, 1, 2 and 3. Half of all ones has a sign
-// only if E has.
+// formOf returns the form of a column. It is one short expression, so that Column is inlined: min(size>>1, 3) turns the
+// sizes 1, 2, 4 and 8 into 0, 1, 2 and 3, and ^E(0)>>1 is negative only if E is signed.
 func formOf[E Word](pos, width uint32) form {
 	return form(uint8(pos))*0x101 - form(uint8(width))*spareForm +
 		form(unsafe.Sizeof(E(0)))*(sizeForm+8*spareForm) - sizeForm +
@@ -88,14 +88,14 @@ func (f form) reversed() bool { return f&reversedForm != 0 }
 // uneven reports whether the field, or one of a union, has more bits than an element has from bit from on.
 func (f form) uneven() bool { return f&unevenForm != 0 }
 
-// Column returns the field at bits pos to pos+width-1 of word i with the value values[i]. [Pack] reads values,
+// Column returns the field at bits pos to pos+width-1, with values[i] as its value in word i. [Pack] reads values, and
 // [Unpack] overwrites it. Only the low 8 bits of pos and width count.
 //
-// Fields of one column may take a split field together: Column(v, 0, 5) and Column(v, 20, 7).From(5) put the low 5
-// bits of each element at bit 0 and the next 7 at bit 20. Column of an []int16 with From(15) is the sign of each
-// element, in all bits of the field.
+// Several fields of one column may split its elements: Column(v, 0, 5) and Column(v, 20, 7).From(5) put the low 5 bits
+// of each element at bit 0 and the next 7 bits at bit 20. If v is an []int16, Column(v, pos, width).From(15) is the sign
+// of each element, in all bits of the field.
 func Column[E Word](values []E, pos, width uint32) Field {
-	// By pointer, a call more, it would cost too much to be inlined.
+	// A call of pointer here would make Column too costly to be inlined.
 	return Field{unsafe.Pointer(unsafe.SliceData(values)), uint64(len(values)), fieldBits(pos, width), formOf[E](pos, width)}
 }
 
@@ -105,12 +105,12 @@ func Constant[E Word](value E, pos, width uint32) Field {
 	return Field{nil, uint64(value), fieldBits(pos, width), formOf[E](pos, width) | constantKind*kindForm}
 }
 
-// Array returns count fields of every word with count adjacent elements of values: the element values[i*count+j] is
-// at bits pos+j*width to pos+(j+1)*width-1 of word i. [Pack] reads values, [Unpack] overwrites it. Only the low 8 bits
-// of pos and width count. A field that begins past the word is empty.
+// Array returns count adjacent fields of every word, with count adjacent elements of values as their values: word i has
+// values[i*count+j] at bits pos+j*width to pos+(j+1)*width-1. [Pack] reads values, and [Unpack] overwrites it. Only the
+// low 8 bits of pos and width count. A field that begins past the word is empty.
 //
-// The call has len(values)/count words, rounded up. If the last word has fewer elements, Pack leaves the fields of
-// the missing ones as base has them, or 0.
+// The call has len(values)/count words, rounded up. If the last word has fewer elements, Pack leaves base's bits, or 0,
+// in the fields without one.
 //
 // Array panics unless count is 1 to 64.
 func Array[E Word](values []E, count int, pos, width uint32) Field {
@@ -125,8 +125,9 @@ func Array[E Word](values []E, count int, pos, width uint32) Field {
 	return f
 }
 
-// Every returns f with the elements of each word starting n elements after those of the word before. The elements
-// between are neither read nor written. A second Every replaces the first; on a [Constant] Every changes nothing.
+// Every returns f with n elements from the first element of one word to the first element of the next. The elements
+// between, which f does not have, are neither read nor written. A second Every replaces the first. On a [Constant]
+// Every changes nothing.
 //
 // Every panics if n is less than the number of elements that a word has: 1 for a [Column].
 func (f Field) Every(n int) Field {
@@ -147,8 +148,8 @@ func (f Field) Every(n int) Field {
 	return f
 }
 
-// Reversed returns f with the first element of each word highest: of count elements, element j is at bits
-// pos+(count-1-j)*width to pos+(count-j)*width-1. It changes nothing on a [Column] or a [Constant].
+// Reversed returns f with the first element of each word highest: element j of count is at bits pos+(count-1-j)*width to
+// pos+(count-j)*width-1. On a [Column] or a [Constant] it changes nothing.
 func (f Field) Reversed() Field {
 	if f.form.count() > 1 {
 		f.form |= reversedForm
@@ -165,8 +166,8 @@ func (f Field) From(bit uint32) Field {
 	return f
 }
 
-// Words returns the words whose memory s is, in the machine's byte order. An [Array] of bytes has an order of its own
-// and gives the same words on every machine; Words costs nothing.
+// Words returns the memory of s as words, in the machine's byte order. It copies nothing. If words must be the same on
+// every machine, use an [Array] of bytes, which defines the byte order itself.
 //
 // Words panics unless s fills whole words and starts at a multiple of the word's size.
 func Words[T Word, B ~uint8 | ~struct{ R, G, B, A uint8 }](s []B) []T {
@@ -228,7 +229,7 @@ func (f *Field) bits() uint64 {
 	return low(uint32(f.form.count())*f.form.width()) << f.form.pos()
 }
 
-// at returns what the field puts in word i, and ones in the bits where it does. Missing elements put nothing.
+// at returns the value that the field puts into word i, and ones in the bits that it sets. Missing elements set none.
 func (f *Field) at(i int) (value, mask uint64) {
 	if f.form.constant() {
 		return f.value(), f.mask
@@ -253,7 +254,7 @@ func (f *Field) element(i uint64) uint64 {
 	return v >> f.form.from()
 }
 
-// put writes word i's elements: the fields of word, which has so many bits.
+// put writes word i's elements, which are the fields of word. A word has wordBits bits.
 func (f *Field) put(word uint64, wordBits uint32, i int) {
 	width, first := f.form.width(), uint64(i)*f.stride()
 	for j := range min(f.n-first, uint64(f.form.count())) {
@@ -287,8 +288,8 @@ func (f *Field) dense(wordBits int) (dense, bool) {
 	return dense{count, width, from, pos, f.form.reversed(), f.form.signed()}, true
 }
 
-// wide returns a column that has the field's bits in words i to i+n, if there is one: a column of its own elements, or
-// of elements as wide as its stride. It may read the gap after an element.
+// wide returns a column that has the field's bits in words i to i+n-1, and reports whether there is one. Its elements are
+// those of the field, or as wide as the field's stride. It may read the gap after an element.
 func (f *Field) wide(i, n int) (Field, bool) {
 	size := f.form.size()
 	if !f.form.array() {

@@ -2,17 +2,15 @@ package bfi
 
 import "unsafe"
 
-// Pack makes each word of dst out of one element of each [Column], or several of each [Array], inserted at the field's
-// place into base[i], or into 0 if base is nil.
+// Pack sets each dst[i] to base[i], or to 0 if base is nil, with every field replaced by its value for word i. A [Column]
+// gives one element a word, and an [Array] several. Elements may be of any integer types.
 //
 // It is equivalent to one PTX bfi.b32 or bfi.b64 per field, in order, of the element converted to T as Go converts it.
-// Where fields overlap, the later one wins. Columns may have elements of any integer types.
+// Where fields overlap, the later one wins.
 //
-// base and all columns have dst's length; an Array has as many elements as dst's words take. Pack takes at most 64
-// fields, an Array of count elements counting count times. dst and base may overlap exactly or not at all, as may dst
-// and a Column of the same element size. dst may not overlap an Array, or a field with [Field.Every].
-//
-// Source: PTX ISA, bfi.
+// Pack keeps the slice contract in the package doc. An Array has as many elements as dst's words take. dst must not
+// overlap an Array, or a field with [Field.Every]. Pack panics if there are more than 64 fields, where an Array counts
+// as many times as it has elements in a word.
 func Pack[T Word](dst, base []T, fields ...Field) {
 	if base != nil && !fits(dst, base) {
 		panic(misfit("Pack", operandOf("dst", dst), operandOf("base", base)))
@@ -49,7 +47,7 @@ func onePiece(n int, lane uintptr, fields int) bool {
 	return uintptr(n)*lane*uintptr(fields+1) <= pieceBytes
 }
 
-// packPlain packs plain fields, in pieces. keep holds the bits that base keeps, value those that constants set.
+// packPlain packs plain fields, in pieces. keep has the bits that base keeps, and value the bits that constants set.
 func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value uint64) {
 	if onePiece(len(dst), lane, len(fields)) {
 		pack[T](pointer(dst), pointer(base), fields, 0, len(dst), int(lane), keep, value, false)
@@ -69,8 +67,8 @@ func packPlain[T Word](dst, base []T, fields []Field, lane uintptr, keep, value 
 	}
 }
 
-// streamsFields reports whether stores to words had better bypass the cache: the call moves at least streamBytes,
-// counting moved and the columns, and no column aliases the words.
+// streamsFields reports whether stores to words should bypass the cache. They should if the call moves at least
+// streamBytes, counting moved and the columns, and if no column aliases the words.
 func streamsFields(words unsafe.Pointer, moved uintptr, fields []Field, n int) bool {
 	for k := range fields {
 		f := &fields[k]
@@ -87,7 +85,7 @@ func streamsFields(words unsafe.Pointer, moved uintptr, fields []Field, n int) b
 
 // packUneven packs columns and constants that are not plain.
 func packUneven[T Word](dst, base []T, fields []Field, lane uintptr) {
-	// Few fields are the rule; they are spared the clearing of the long array.
+	// Most calls have few fields. A short array for them takes less time to clear.
 	if len(fields) <= fewFields {
 		var array [2 * fewFields]Field
 		plain, keep, value := plan(array[:], fields)
@@ -99,8 +97,8 @@ func packUneven[T Word](dst, base []T, fields []Field, lane uintptr) {
 	}
 }
 
-// plan makes plain fields of others, in an array that has room for two each. It returns the bits that base keeps and
-// the value that the constants make too.
+// plan makes plain fields of others, in an array with room for two each. It also returns the bits that base keeps, and
+// the bits that constants set.
 //
 // It works backwards, because later fields win: each field keeps the bits that no later field takes.
 func plan(array, fields []Field) (plain []Field, keep, value uint64) {
@@ -121,7 +119,7 @@ func plan(array, fields []Field) (plain []Field, keep, value uint64) {
 			continue
 		}
 		if f.form.uneven() {
-			// The element's bits end here; above is its sign.
+			// The element's bits end here. The bits above are its sign.
 			end := max(int(f.form.pos())+8*int(f.form.size())-int(f.form.from()), 0)
 			beyond := mask &^ low(uint32(end))
 			mask &^= beyond
@@ -134,7 +132,7 @@ func plan(array, fields []Field) (plain []Field, keep, value uint64) {
 	return array[:count], free, value
 }
 
-// packArrays packs fields of which at least one is an Array, and panics if they do not fit.
+// packArrays packs fields with at least one Array. It panics if they do not fit.
 func packArrays[T Word](dst, base []T, fields []Field) {
 	if text := fieldMisfit("Pack", operandOf("dst", dst), fields); text != "" {
 		panic(text)
@@ -161,7 +159,7 @@ func packArrays[T Word](dst, base []T, fields []Field) {
 	}
 }
 
-// allFull reports whether no field lacks elements, or the gap after them, in the last word.
+// allFull reports whether every field has all its elements in the last word, and the gap after them.
 func allFull(fields []Field) bool {
 	for k := range fields {
 		if f := &fields[k]; f.form.array() && f.n%f.mask != 0 {
@@ -171,7 +169,7 @@ func allFull(fields []Field) bool {
 	return true
 }
 
-// packWord packs word i alone, of which elements may be missing.
+// packWord packs word i alone, which may lack elements.
 func packWord[T Word](dst, base []T, fields []Field, i int) {
 	var word uint64
 	if base != nil {
@@ -185,11 +183,11 @@ func packWord[T Word](dst, base []T, fields []Field, i int) {
 	dst[i] = T(word)
 }
 
-// tileBytes is the room for words of Arrays, which stays in the first-level cache.
+// tileBytes is the size of the memory for words of Arrays. It stays in the first-level cache.
 const tileBytes = 2 << 10
 
-// packTiles packs fields after it has made columns of the Arrays, in an array of as many fields. An Array becomes a
-// column of words in a tile, unless wide has a column for it.
+// packTiles makes columns of the Arrays, and then packs all fields. columns has room for as many fields. An Array becomes
+// a column of words in a tile, unless wide has a column for it.
 func packTiles[T Word](dst, base []T, fields, columns []Field) {
 	size := int(unsafe.Sizeof(T(0)))
 	var m wholeMoves
@@ -239,7 +237,7 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 	}
 }
 
-// gather makes words of an Array's elements alone, from word i of the call on.
+// gather makes words that have only an Array's elements, from word i of the call on.
 func gather[T Word](words []T, f *Field, i int) {
 	size := int(unsafe.Sizeof(T(0)))
 	var m wholeMoves

@@ -2,19 +2,17 @@ package bfi
 
 import "unsafe"
 
-// Unpack takes each word of src apart: it extracts each field into one element of its [Column], or into several of its
-// [Array]. A field of a column of signed elements is sign-extended, any other is zero-extended.
-//
-// It is equivalent to one PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 per field, by the sign of its elements and the width
-// of T, of which the result is converted to the element's type as Go converts it. Columns may have elements of any
+// Unpack extracts every field of each src[i]. A field goes to element i of its [Column], or to the elements for word i
+// of its [Array]. It is sign-extended if elements are signed, and zero-extended if they are not. Elements may be of any
 // integer types.
 //
-// All columns have src's length; an Array has as many elements as src's words give. Unpack takes at most 64 fields, an
-// Array of count elements counting count times, and no [Constant]. src and a Column of the same element size may
-// overlap exactly or not at all. Other fields may not overlap src. No two fields may overlap, except that one may lie
-// in the gaps that [Field.Every] leaves in another of the same element size with the same n.
+// It is equivalent to one PTX bfe.u32, bfe.s32, bfe.u64 or bfe.s64 per field. T decides the width, and the elements
+// decide the sign. The result is converted to the element's type as Go converts it.
 //
-// Source: PTX ISA, bfe.
+// Unpack keeps the slice contract in the package doc. An Array has as many elements as src's words give. Arrays, and
+// fields with [Field.Every], must not overlap src. A field may lie in the gaps that Every leaves in another field, if
+// both have the same element size and the same n. Unpack panics if a field is a [Constant], or if there are more than
+// 64 fields, where an Array counts as many times as it has elements in a word.
 func Unpack[T Word](src []T, fields ...Field) {
 	plain, fit := surveyColumns(fields, address(src), len(src), unsafe.Sizeof(T(0)))
 	if !fit {
@@ -28,7 +26,8 @@ func Unpack[T Word](src []T, fields ...Field) {
 	unpackFit(src, fields, plain)
 }
 
-// unpackBytes is how much of src Unpack takes apart at a time: what stays in the first-level cache beside the columns.
+// unpackBytes is the part of src that Unpack takes apart at a time. It stays in the first-level cache, next to the
+// columns.
 const unpackBytes = 4 << 10
 
 // unpackFit unpacks columns that fit.
@@ -50,8 +49,8 @@ func unpackPlain[T Word](src []T, fields []Field) {
 	for k := range fields {
 		lane = max(lane, fields[k].form.size())
 	}
-	// While a piece of src is in the first-level cache, the columns are written one after the other. Portable kernels
-	// are not bound by that.
+	// A piece of src stays in the first-level cache while the columns are written, one after the other. Portable kernels
+	// do not gain from that.
 	piece := min(unpackBytes/int(size), max(pieceBytes/int(lane)/(len(fields)+1)&^63, 64))
 	if len(src) <= piece || current == levelGeneric {
 		unpack[T](pointer(src), fields, 0, len(src), false)
@@ -60,8 +59,8 @@ func unpackPlain[T Word](src []T, fields []Field) {
 	stream := streamsFields(pointer(src), uintptr(len(src))*size, fields, len(src))
 	whole, narrow := stream, stream
 	for k := range fields {
-		// Only elements of the words' size are stored as they are. Narrower columns use another loop when src is not in
-		// the cache.
+		// Only elements of the words' size can bypass the cache. Narrower columns use another loop if src is not in the
+		// cache.
 		whole = whole && fields[k].form.size() == size && uintptr(fields[k].data)%size == 0
 		narrow = narrow && fields[k].form.size() < size
 	}
@@ -71,7 +70,7 @@ func unpackPlain[T Word](src []T, fields []Field) {
 		}
 		return
 	}
-	// Stores that bypass the cache want long runs: src stays in the second level.
+	// Stores that bypass the cache are faster in long runs, with src in the second-level cache.
 	for i := 0; i < len(src); i += pieceLanes[T]() {
 		for k := range fields {
 			unpack[T](pointer(src), fields[k:k+1], i, min(i+pieceLanes[T](), len(src)), true)
@@ -90,15 +89,14 @@ func unpackUneven[T Word](src []T, fields []Field) {
 	}
 }
 
-// unpackPlan makes plain columns of others, as many, for words of size bytes. The column that is where the words are
-// comes last.
+// unpackPlan makes a plain column of each field, for words of size bytes. If a column aliases the words, it comes last.
 func unpackPlan(plain, fields []Field, words unsafe.Pointer, size uintptr) []Field {
 	wordBits := uint32(8 * size)
 	for k := range fields {
 		f := &fields[k]
 		pos, width, sign := f.form.pos(), f.form.width(), f.form&signedForm
 		if pos >= wordBits && width > 0 {
-			// Past the word's last bit all is sign, or zeros.
+			// Past the word's last bit there are only copies of its sign, or zeros.
 			pos, width = wordBits-1, uint32(sign/signedForm)
 		}
 		width = min(width, wordBits-min(pos, wordBits))
@@ -116,8 +114,8 @@ func unpackPlan(plain, fields []Field, words unsafe.Pointer, size uintptr) []Fie
 	return plain
 }
 
-// unpackArrays unpacks fields of which at least one is an Array, and panics if they do not fit. Columns come last,
-// since one may be where the words are.
+// unpackArrays unpacks fields with at least one Array. It panics if they do not fit. Columns come last, because one may
+// alias the words.
 func unpackArrays[T Word](src []T, fields []Field) {
 	if text := fieldMisfit("Unpack", operandOf("src", src), fields); text != "" {
 		panic(text)
@@ -145,8 +143,8 @@ func unpackArrays[T Word](src []T, fields []Field) {
 	}
 }
 
-// scatter unpacks words to the elements of an Array, the first of some fields. It returns a bit for each field that is
-// done: others may be where bytes can be moved to several together.
+// scatter unpacks words to the elements of fields[0], an Array. If bytes can be moved to several fields together, it does
+// the others too. It returns a bit for each field that is done.
 func scatter[T Word](src []T, fields []Field) (done uint64) {
 	size := int(unsafe.Sizeof(T(0)))
 	f, n := &fields[0], len(src)
