@@ -402,6 +402,9 @@ func scatterOnesAVX512(dst, src unsafe.Pointer, n, ones, reversed uint64)
 //go:noescape
 func scatterOnesAVX2(dst, src unsafe.Pointer, n, ones, reversed uint64)
 
+//go:noescape
+func permuteAVX512(dst, moves unsafe.Pointer, k, lo, n, d, groups, shift int, low, high, gaps uint64, apart, stream bool)
+
 // Each function below runs the kernels of its name at the current level.
 // Those over slices and under a mask cut long calls into pieces. For slices, stream
 // says whether a piece streams. Under a mask, dense says that its density is known.
@@ -1167,4 +1170,12 @@ func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n in
 		return
 	}
 	scatterBitsGeneric(data, e, stride, src, w, n, d)
+}
+
+func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
+	if permutes() {
+		permuteVectors(dst, d, n, low, high, gaps, moves)
+		return
+	}
+	permuteGeneric(dst, d, n, low, high, gaps, moves)
 }

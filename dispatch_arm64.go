@@ -794,3 +794,9 @@ func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int
 func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
 	scatterBitsGeneric(data, e, stride, src, w, n, d)
 }
+
+func permutes() bool { return false }
+
+func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
+	permuteGeneric(dst, d, n, low, high, gaps, moves)
+}

@@ -6,35 +6,21 @@ import (
 	"unsafe"
 )
 
-// A move says where bytes of each group of dst come from. Groups are the bytes
-// that one word of dst has, or one element of a column with what lies between it
-// and the next.
+// A move says where bytes of each group of dst come from. A group is what one word
+// of dst has, or one element of a column with what lies between it and the next.
 type move struct {
 	data   unsafe.Pointer // the bytes of the first group
 	stride int            // bytes from one group to the next, 1 to 16
-	from   [groupBytes]int8
-	// from has an entry for each byte of a group of dst: the byte at data, 0 to 15,
-	// that goes there, or -1 if it does not come from this move.
+
+	// from has an entry for each byte of a group of dst. The byte at data, 0 to
+	// stride-1, goes there; -1 says that the byte does not come from this move. The
+	// entries past the last byte of a group are -1. Kernels read a move; gen/kernels.go
+	// repeats its layout.
+	from [groupBytes]int8
 }
 
 // groupBytes is the most bytes that a group has, in dst and in a move.
 const groupBytes = 16
-
-// permute writes n groups of d bytes, 1 to 16, to dst. For byte j of group i:
-//
-//	if a move k has from[j] >= 0   it is byte i*stride+from[j] of the move's data
-//	else if bit j of gaps is 0     it is byte j of value
-//	else                           it is not written
-//
-// The low 8 bytes of value are the bytes of low, the least significant first, and
-// the others those of high. No byte of a group may come from two moves.
-//
-// A move's data may be dst if its stride is d; else it must not overlap dst.
-// permute reads no byte that it does not move, except those between two that one
-// move takes.
-func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
-	permuteGeneric(dst, d, n, low, high, gaps, moves)
-}
 
 // An origin is where one byte of each group comes from.
 type origin struct {
@@ -43,7 +29,19 @@ type origin struct {
 	shift  uint // of the byte in its half of a group
 }
 
-// permuteGeneric is the portable permute, and the reference.
+// permuteGeneric is the portable permute, and the reference for the kernels. permute
+// writes n groups of d bytes, 1 to 16, to dst. Byte j of group i is:
+//
+//	if a move k has from[j] >= 0   byte i*stride+from[j] of the move's data
+//	else if bit j of gaps is 0     byte j of the value
+//	else                           not written at all
+//
+// The value's bytes 0 to 7 are those of low, the least significant first. Bytes 8 to 15
+// are those of high. No byte of a group may come from two moves.
+//
+// A move's data may be dst if its stride is d. Otherwise the two must not overlap. Of a
+// move's data permute reads nothing before the first byte that it moves, and nothing
+// after the last.
 func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
 	done := 0
 	if gaps == 0 && d <= 8 && !instrumented { // a sanitizer would see bytes read that no move takes

@@ -82,9 +82,6 @@ func randomPermutation(r *rand.Rand, d, n int) permutation {
 		if r.IntN(4) > 0 || j < count {
 			m := &p.moves[r.IntN(count)]
 			m.from[j] = int8(r.IntN(m.stride))
-			if r.IntN(16) == 0 {
-				m.from[j] = int8(r.IntN(groupBytes))
-			}
 		}
 	}
 	if r.IntN(2) == 0 {

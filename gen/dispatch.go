@@ -104,6 +104,10 @@ func (d dispatch) render() {
 		d.dense()
 		return
 	}
+	if d.shape == permuteShape {
+		d.permute()
+		return
+	}
 	d.printf("func %s[%s](%s) {\n", d.name, d.typeParams(), declare(d.callParams()))
 	if d.isas != nil {
 		condition := "current == levelGeneric"
@@ -137,6 +141,20 @@ func (d dispatch) render() {
 		}
 	}
 	d.printf("}\n\n")
+}
+
+// permute renders the function that permutes bytes. Where there is a kernel, Go written
+// by hand calls it.
+func (d dispatch) permute() {
+	kernels := slices.ContainsFunc(d.isas, func(isa isa) bool { return d.targets(isa) != nil })
+	if !kernels {
+		d.printf("func permutes() bool { return false }\n\n")
+	}
+	d.printf("func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {\n")
+	if kernels {
+		d.printf("if permutes() {\npermuteVectors(dst, d, n, low, high, gaps, moves)\nreturn\n}\n")
+	}
+	d.printf("permuteGeneric(dst, d, n, low, high, gaps, moves)\n}\n\n")
 }
 
 // typeParams returns the function's type parameters: T is the word, M the element of

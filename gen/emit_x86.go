@@ -31,6 +31,7 @@ func renderAMD64() ([]byte, error) {
 	c := build.NewContext()
 	c.ConstraintExpr(asmTags("amd64"))
 	tables := newTables(c)
+	tables.permute = newPermuteTables(c)
 	for _, k := range kernels {
 		for _, isa := range []isa{bmi2, avx2, avx512} {
 			for _, t := range k.targets(isa) {
@@ -58,6 +59,7 @@ type tables struct {
 	narrow  map[[2]int]Mem // a shuffle of the low bytes of lanes: those of each 16 bytes side by side, in their half's place
 	gather  map[[2]int]Mem // shuffles of the low bytes of lanes: those of each 16 bytes side by side, in the vector's own place
 	inOrder map[[2]int]Mem // by a vector's bytes and the number of vectors packed into one: where packing leaves each 32 bits
+	permute permuteTables  // of the permute kernel
 }
 
 func newTables(c *build.Context) *tables {
@@ -125,12 +127,14 @@ type amd64 struct {
 
 func (g *amd64) function() {
 	g.Function(g.kernel.symbol(g.target))
-	g.Attributes(attr.NOSPLIT)
+	if g.kernel.shape != permuteShape { // it has a large frame
+		g.Attributes(attr.NOSPLIT)
+	}
 	g.Signature(signature(g.kernel.params(g.target)))
 	g.pointers = map[string]reg.Register{}
 	g.uniform = map[*inst]reg.VecVirtual{}
 	for _, p := range g.kernel.params(g.target) {
-		if p.typ == "unsafe.Pointer" {
+		if p.typ == "unsafe.Pointer" && g.kernel.shape != permuteShape {
 			g.pointers[p.name] = g.argument(p.name)
 		}
 	}
@@ -143,6 +147,9 @@ func (g *amd64) function() {
 		return
 	case denseShape:
 		map[string]func(){"gatherBits": g.gatherBits, "scatterBits": g.scatterBits, "gatherOnes": g.gatherOnes, "scatterOnes": g.scatterOnes}[g.kernel.name]()
+		return
+	case permuteShape:
+		g.permute()
 		return
 	}
 	p := lower(g.kernel.formula(g.target), g.target)

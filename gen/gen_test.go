@@ -36,8 +36,16 @@ func TestRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(assured) != 3 {
-		t.Fatalf("cpu_amd64.go asks for features of %d instruction sets, want 3", len(assured))
+	if len(assured) != 4 {
+		t.Fatalf("cpu_amd64.go asks for features of %d instruction sets, want 3, and for VBMI", len(assured)-1)
+	}
+	byName := map[string][]string{}
+	for _, k := range kernels {
+		for isa := range assured {
+			for _, target := range k.targets(isa) {
+				byName[k.symbol(target)] = k.features(isa, assured)
+			}
+		}
 	}
 	baseline := []string{"MMX+", "CMOV"} // SFENCE and CMOVQLT; every amd64 processor has them
 
@@ -58,8 +66,8 @@ func TestRequirements(t *testing.T) {
 		name := string(bytes.TrimSuffix(m[0][bytes.Index(m[0], []byte("TEXT"))+len("TEXT ·"):], []byte("(SB)")))
 		requires := slices.DeleteFunc(strings.Split(string(m[1]), ", "), func(f string) bool { return slices.Contains(baseline, f) })
 		for _, feature := range requires {
-			if !slices.Contains(assured[isa(m[2])], feature) {
-				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v", name, feature, assured[isa(m[2])])
+			if !slices.Contains(byName[name], feature) {
+				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v", name, feature, byName[name])
 			}
 		}
 		// The proof finds out by itself what an instruction needs, but does not tell AVX

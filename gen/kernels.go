@@ -25,12 +25,13 @@ type kernel struct {
 type shape int
 
 const (
-	sliceShape  shape = iota // n lanes of each slice
-	maskedShape              // the same, in the lanes whose bit in a mask is set
-	warpShape                // 32 lanes under an active mask, all read before any is written
-	packShape                // words out of several columns
-	unpackShape              // several columns out of words
-	denseShape               // words of groups of adjacent elements, or groups of words
+	sliceShape   shape = iota // n lanes of each slice
+	maskedShape               // the same, in the lanes whose bit in a mask is set
+	warpShape                 // 32 lanes under an active mask, all read before any is written
+	packShape                 // words out of several columns
+	unpackShape               // several columns out of words
+	denseShape                // words of groups of adjacent elements, or groups of words
+	permuteShape              // groups of bytes, each byte from one of several moves
 )
 
 // lanes says which widths a kernel's words may have.
@@ -140,6 +141,8 @@ var kernels = []kernel{
 	{name: "scatterBits", shape: denseShape, equals: scatter, isas: []isa{bmi2}, operands: words("src"), arguments: scatterArguments},
 	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
 	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
+
+	{name: "permute", shape: permuteShape, isas: []isa{avx512}},
 }
 
 type isa string
@@ -164,7 +167,7 @@ type target struct {
 func (k kernel) targets(isa isa) []target {
 	var list []target
 	add := func(word, element, lane int) { list = append(list, target{isa, word, element, lane}) }
-	if k.isas != nil && !slices.Contains(k.isas, isa) || k.isas == nil && isa == bmi2 {
+	if k.isas != nil && !slices.Contains(k.isas, isa) || k.isas == nil && (isa == bmi2 || isa == vbmi) {
 		return nil
 	}
 	for _, word := range []int{8, 16, 32, 64} {
@@ -241,6 +244,12 @@ func (k kernel) params(t target) []param {
 		// The kernel does lanes lo to hi-1.
 		add("unsafe.Pointer", "fields")
 		add("int", "k", "lo", "hi")
+	case permuteShape:
+		// The kernel makes n groups of d bytes, from group lo on. A step has 1<<shift groups.
+		add("unsafe.Pointer", "moves")
+		add("int", "k", "lo", "n", "d", "groups", "shift")
+		add("uint64", "low", "high", "gaps")
+		add("bool", "apart") // no move is in place
 	case maskedShape:
 		add("unsafe.Pointer", "active")
 		add("int", "n")
@@ -262,7 +271,7 @@ func (k kernel) params(t target) []param {
 // streams reports whether the kernel can stream. AVX2's pack kernels cannot: they store
 // half a cache line at a time, and were slower with it.
 func (k kernel) streams(isa isa) bool {
-	return isa != neon && (k.shape == sliceShape || k.shape == unpackShape) || isa == avx512 && k.shape == packShape
+	return isa != neon && (k.shape == sliceShape || k.shape == unpackShape) || isa == avx512 && (k.shape == packShape || k.shape == permuteShape)
 }
 
 // columns reports whether the kernel is for several columns, each with a field.
@@ -277,4 +286,12 @@ const (
 	fieldSigned = 28 // a byte: 1 or 0
 	fieldSize   = 32
 	signKind    = 4
+)
+
+// The layout of a move in Go.
+const (
+	moveData   = 0
+	moveStride = 8
+	moveFrom   = 16
+	moveSize   = 32
 )

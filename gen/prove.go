@@ -55,7 +55,7 @@ func specifications() ([]proof.Kernel, error) {
 					if err != nil {
 						return nil, err
 					}
-					p.Features = asked[isa]
+					p.Features = k.features(isa, asked)
 					list = append(list, p)
 				}
 			}
@@ -76,6 +76,10 @@ func (k kernel) specs(t target) []proof.Spec {
 	}
 	for bits := 8; bits <= 64; bits *= 2 {
 		switch {
+		case k.shape == permuteShape:
+			if bits == 8 {
+				list = append(list, proof.Spec{Word: bits, Bits: bits, Lane: bits})
+			}
 		case k.lanes == anyLanes:
 			list = append(list, proof.Spec{Instruction: instruction, Word: bits, Bits: bits, Lane: bits})
 		case k.shape == packShape && bits <= t.lane:
@@ -102,6 +106,17 @@ var pointerRoles = map[string]proof.Role{
 	"active": proof.Active, "fields": proof.Columns,
 }
 
+// vbmi stands for what the variable of that name in cpu_amd64.go requires.
+const vbmi isa = "vbmi"
+
+// features returns the features that a kernel of an instruction set may use.
+func (k kernel) features(of isa, asked map[isa][]string) []string {
+	if k.shape == permuteShape && of == avx512 {
+		return slices.Concat(asked[of], asked[vbmi])
+	}
+	return asked[of]
+}
+
 // features returns the names of the features, in cpuid's terms, that cpu_amd64.go
 // requires before a level's kernels run. It is indexed by the level's instruction set.
 func features() (map[isa][]string, error) {
@@ -111,6 +126,9 @@ func features() (map[isa][]string, error) {
 	}
 	asked := map[isa][]string{}
 	var list []string
+	if m := regexp.MustCompile(`var vbmi = cpuid\.CPU\.Supports\(cpuid\.(\w+)\)`).FindSubmatch(text); m != nil {
+		asked[vbmi] = []string{string(m[1])}
+	}
 	for _, m := range regexp.MustCompile(`cpuid\.([A-Z0-9]+)\b|append\(levels, level(\w+)\)`).FindAllStringSubmatch(string(text), -1) {
 		switch {
 		case m[2] != "":
@@ -130,8 +148,15 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 	p := proof.Kernel{Symbol: k.symbol(t), Spec: spec, Overlap: k.shape == warpShape, Guarded: k.shape == maskedShape && t.isa == avx512}
 	p.Shape = map[shape]proof.Shape{
 		sliceShape: proof.Slice, maskedShape: proof.Masked, warpShape: proof.Warp, packShape: proof.Pack,
-		unpackShape: proof.Unpack, denseShape: proof.Dense,
+		unpackShape: proof.Unpack, denseShape: proof.Dense, permuteShape: proof.Permute,
 	}[k.shape]
+	if k.shape == permuteShape {
+		p.Move = proof.MoveLayout{Data: moveData, Stride: moveStride, From: moveFrom, Size: moveSize}
+		if k.streams(t.isa) {
+			p.Operands = []proof.Operand{{Name: "stream", Role: proof.Stream}}
+		}
+		return p, nil
+	}
 	if k.shape == packShape && t.isa == avx2 {
 		p.Least, p.Forks = 256/t.lane, true // the portable kernel packs fewer lanes
 	}

@@ -16,6 +16,9 @@ type rule struct {
 // each is the functions that are given a field for every lane.
 const each = `Each|insertWarp|extractWarp`
 
+// permutes is the functions that permute bytes.
+const permutes = `^permute`
+
 // amd64Rules are for AVX2 and AVX-512 alike.
 var amd64Rules = []rule{
 	{name: "left shift goes right", from: `VPSLLV(.*)`, to: `VPSRLV$1`},
@@ -99,6 +102,20 @@ var avx512Rules = []rule{
 	{name: "active mask inverted", from: `NOTL .*`, to: ``},
 	{name: "active lanes moved too little", from: `SHRL \$0x10, (.*)`, to: `SHRL $$0x0f, $1`},
 	{name: "active lanes moved too little", from: `SHRL \$0x08, (.*)`, to: `SHRL $$0x07, $1`},
+	{name: "permuted into bytes of other moves", from: `VPERMB (.*), (Z\d+), K\d, (Z\d+)`, to: `VPERMB $1, $2, $3`, in: permutes},
+	{name: "given bytes inverted", from: `KNOTQ .*`, to: ``, in: permutes},
+	{name: "gives bytes of other chunks", from: `KANDQ (.*)`, to: `KORQ $1`, in: permutes},
+	{name: "only bytes that all moves give are written", from: `KORQ (.*)`, to: `KANDQ $1`, in: permutes},
+	{name: "stride added", from: `VPMULLW (.*)`, to: `VPADDW $1`, in: permutes},
+	{name: "stride added", from: `IMULQ (.*)`, to: `ADDQ $1`, in: permutes},
+	{name: "first byte added", from: `VPSUBB (.*)`, to: `VPADDB $1`, in: permutes},
+	{name: "least of every second byte", from: `VPMINUB .*`, to: ``, in: permutes},
+	{name: "upper bytes of a group lost", from: `VPINSRQ \$0x01(.*)`, to: `VPINSRQ $$0x00$1`, in: permutes},
+	{name: "chunk of another size", from: `BSRQ .*`, to: ``, in: permutes},
+	{name: "chunk too many", from: `JHI (.*)`, to: `JAE $1`, in: permutes},
+	{name: "step longer than what is left", from: `CMOVQLT .*`, to: ``, in: permutes},
+	{name: "loads past the data", from: `VMOVDQU8\.Z (.*), K\d, (.*)`, to: `VMOVDQU64 $1, $2`, in: permutes},
+	{name: "gaps written", from: `VMOVDQU8 (Z\d+), K\d, (.*)`, to: `VMOVDQU64 $1, $2`, in: permutes},
 }
 
 // arm64Rules change instructions given as words by what their bits mean.

@@ -121,12 +121,13 @@ var amd64Features = map[string]string{
 	"VPXORD": "F", "VPXORQ": "F", "VPTERNLOGD": "F", "VPTERNLOGQ": "F", "VPSRAVQ": "F", "VPROLVQ": "F", "KMOVW": "F",
 	"VPMOVDB": "F", "VPMOVQB": "F", "VPMOVDW": "F", "VPMOVQW": "F", "VPMOVQD": "F",
 	"VMOVDQU8": "BW", "VMOVDQU16": "BW", "VPMOVWB": "BW", "VPMOVB2M": "BW", "VPMOVW2M": "BW", "VPMOVM2B": "BW", "VPMOVM2W": "BW", "VPTESTMB": "BW", "KMOVD": "BW", "KMOVQ": "BW",
+	"KANDQ": "BW", "KORQ": "BW", "KXORQ": "BW", "KNOTQ": "BW", "VPERMB": "VBMI",
 	"KMOVB": "DQ", "VPMOVD2M": "DQ", "VPMOVQ2M": "DQ", "VPMOVM2D": "DQ", "VPMOVM2Q": "DQ",
 }
 
 // amd64Wide is the instructions on bytes and words of 16 bits, which in registers of
 // 512 bits or under a mask are of AVX-512BW; all others are of AVX-512F there.
-var amd64Wide = regexp.MustCompile(`^(VP(ADD|SUB|CMPEQ|CMPGT|BROADCAST)[BW]|VPMOV[SZ]XBW|VPSUBUSW|VPMINUB|VPSHUFB|VPACK\w+|VPEXTR[BW])$`)
+var amd64Wide = regexp.MustCompile(`^(VP(ADD|SUB|CMPEQ|CMPGT|BROADCAST)[BW]|VPMOV[SZ]XBW|VPSUBUSW|VPMULLW|VPSRLW|VPMINUB|VPSHUFB|VPACK\w+|VPEXTR[BW])$`)
 
 // amd64BMI2 is the instructions on general registers that are of BMI2.
 var amd64BMI2 = regexp.MustCompile(`^(BZHI|PEXT|PDEP|SHLX|SHRX)Q$`)
@@ -198,12 +199,17 @@ func (m *machine) setScalar(o operand, v value, bits int) error {
 		}
 		return m.writeGeneral(o.reg, v)
 	case isMemory:
-		if v.region != nil {
-			return fmt.Errorf("stores an address")
-		}
 		at, err := m.memory(o)
 		if err != nil {
 			return err
+		}
+		if v.region != nil {
+			r, offset, err := m.within(at, 8)
+			if err != nil || !r.scratch {
+				return errors.Join(err, fmt.Errorf("stores an address"))
+			}
+			r.pointers[offset] = v
+			return nil
 		}
 		return m.store(at, &vec{bits: bits, lanes: []*term{v.t}}, nil)
 	}
@@ -255,7 +261,7 @@ func amd64Binary(bits int, f func(m *machine, dst, src value) (value, error), se
 // clears reports whether an instruction on a register and itself gives zeros or
 // ones whatever that holds.
 func (in *inst) clears() bool {
-	for _, name := range []string{"XOR", "VPXOR", "VPCMPEQ", "VEOR", "EOR"} {
+	for _, name := range []string{"XOR", "KXOR", "VPXOR", "VPCMPEQ", "VEOR", "EOR"} {
 		if strings.HasPrefix(in.mnemonic, name) {
 			return true
 		}
@@ -440,6 +446,24 @@ func amd64Keep(bits int) meaning {
 		m.flags.below = nil
 		return m.setScalar(in.operands[2], r, bits)
 	}
+}
+
+// highestBit is BSR: the number of the highest bit of a number that is known and not
+// 0.
+func highestBit(m *machine, in *inst) error {
+	x, err := m.scalar(in.operands[0], 64)
+	if err != nil {
+		return err
+	}
+	n, err := known(x)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return errors.New("there is no highest bit of 0")
+	}
+	m.flags = flags{}
+	return m.setScalar(in.operands[1], value{t: m.constant(64, uint64(bits.Len64(n)-1))}, 64)
 }
 
 func amd64Address(m *machine, in *inst) error {
@@ -970,7 +994,10 @@ func blend(bits int) meaning {
 func maskMove(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]
-		if src.kind == isMask && dst.kind == isMemory && m.masks[src.reg] != nil {
+		if src.kind == isMask {
+			if m.masks[src.reg] == nil {
+				return errMask(src)
+			}
 			return m.setScalar(dst, value{t: m.extract(m.masks[src.reg], 0, bits)}, bits)
 		}
 		if dst.kind != isMask {
@@ -989,6 +1016,31 @@ func maskMove(bits int) meaning {
 			return err
 		}
 		m.masks[dst.reg] = m.zext(m.extract(t, 0, bits), 64)
+		return nil
+	}
+}
+
+func errMask(o operand) error { return fmt.Errorf("mask K%d is undefined", o.reg) }
+
+// onMasks is an instruction of logic on mask registers of 64 bits.
+func onMasks(f func(s *terms, x, y *term) *term) meaning {
+	return func(m *machine, in *inst) error {
+		ops := in.operands
+		dst := ops[len(ops)-1]
+		var sources [2]*term
+		for i, o := range ops[:len(ops)-1] {
+			if o.kind != isMask {
+				return errOperands
+			}
+			sources[i] = m.masks[o.reg]
+			if in.clears() && ops[0].reg == ops[1].reg {
+				sources[i] = m.constant(64, 0)
+			}
+			if sources[i] == nil {
+				return errMask(o)
+			}
+		}
+		m.masks[dst.reg] = f(m.terms, sources[0], sources[1])
 		return nil
 	}
 }
@@ -1124,6 +1176,107 @@ func permute(_ *machine, _ uint64, v []*vec) *vec {
 	return w
 }
 
+// permuteBytes is VPERMB: the bytes of the second source that the first says, which
+// must be known where the mask has ones. The mask does not limit what is loaded.
+func permuteBytes(m *machine, in *inst) error {
+	form, err := m.form(in)
+	if err != nil {
+		return err
+	}
+	size := form.dst.size
+	index, err := m.source(form.sources[0], size, 8, nil)
+	if err != nil {
+		return err
+	}
+	data, err := m.source(form.sources[1], size, 8, nil)
+	if err != nil {
+		return err
+	}
+	old := m.zeros(size)
+	if form.mask != nil && !strings.HasSuffix(in.mnemonic, ".Z") {
+		if old, err = m.readVector(form.dst.reg, size, 8); err != nil {
+			return err
+		}
+	}
+	r, err := m.result(in, form.mask, func() (*vec, error) {
+		w := &vec{bits: 8}
+		for i, at := range index.lanes {
+			active := m.constant(1, 1)
+			if form.mask != nil {
+				active = m.extract(form.mask, i, 1)
+			}
+			t := m.constant(8, 0)
+			if !active.is(0) {
+				if at.op != opConst {
+					return nil, errOperands
+				}
+				t = data.lanes[int(at.val)%size]
+			}
+			w.lanes = append(w.lanes, m.ite(active, t, m.view(old, size, 8).lanes[i]))
+		}
+		return w, nil
+	}, index, data, old)
+	if err != nil {
+		return err
+	}
+	m.writeVector(form.dst.reg, r)
+	return nil
+}
+
+// products is VPMULLW, of numbers that are known.
+func products(m *machine, _ uint64, v []*vec) *vec {
+	w := &vec{bits: 16}
+	for i, x := range v[0].lanes {
+		y := v[1].lanes[i]
+		if x.op != opConst || y.op != opConst {
+			return nil
+		}
+		w.lanes = append(w.lanes, m.constant(16, x.val*y.val&0xffff))
+	}
+	return w
+}
+
+// leastLane is VPHMINPOSUW, of numbers that are known: the least of them, and above
+// it which it is.
+func leastLane(m *machine, in *inst) error {
+	v, err := m.source(in.operands[0], 16, 16, nil)
+	if err != nil {
+		return err
+	}
+	least := 0
+	for i, t := range v.lanes {
+		if t.op != opConst {
+			return errOperands
+		}
+		if t.val < v.lanes[least].val {
+			least = i
+		}
+	}
+	r := &vec{bits: 64, lanes: []*term{m.constant(64, v.lanes[least].val|uint64(least)<<16), m.constant(64, 0)}}
+	m.writeVector(in.operands[1].reg, m.once(r))
+	return nil
+}
+
+// insertLane is VPINSRQ: the second source with one lane from the first.
+func insertLane(m *machine, in *inst) error {
+	x, err := m.scalar(in.operands[1], 64)
+	if err != nil {
+		return err
+	}
+	t, err := m.number(x)
+	if err != nil {
+		return err
+	}
+	v, err := m.readVector(in.operands[2].reg, 16, 64)
+	if err != nil {
+		return err
+	}
+	r := &vec{bits: 64, lanes: append([]*term{}, v.lanes...)}
+	r.lanes[in.operands[0].imm&1] = t
+	m.writeVector(in.operands[3].reg, m.once(r))
+	return nil
+}
+
 // extractHalf is the half of the source that the immediate says.
 func extractHalf(m *machine, in *inst) error {
 	src, dst := in.operands[1], in.operands[2]
@@ -1200,6 +1353,7 @@ var amd64Table = map[string]meaning{
 			setSub(m, x, value{t: m.constant(64, 1)}, r)
 			m.flags.below = below
 		}),
+	"BSRQ": highestBit,
 	"SHLQ": amd64Shift(64, opShl), "SHRQ": amd64Shift(64, opLshr), "SHRL": amd64Shift(32, opLshr),
 	"RORQ":  amd64Rotate,
 	"BZHIQ": amd64Keep(64),
@@ -1207,6 +1361,8 @@ var amd64Table = map[string]meaning{
 	"SHLXQ": amd64ShiftBy(opShl), "SHRXQ": amd64ShiftBy(opLshr), "IMULQ": amd64Multiply,
 	"CMPQ": amd64Compare(64, false), "TESTQ": amd64Compare(64, true), "TESTL": amd64Compare(32, true), "TESTB": amd64Compare(8, true),
 	"KMOVB": maskMove(8), "KMOVW": maskMove(16), "KMOVD": maskMove(32), "KMOVQ": maskMove(64),
+	"KANDQ": onMasks((*terms).and), "KORQ": onMasks((*terms).or), "KXORQ": onMasks((*terms).xor),
+	"KNOTQ":    onMasks(func(s *terms, x, _ *term) *term { return s.not(x) }),
 	"VPMOVB2M": signsToMask(8), "VPMOVW2M": signsToMask(16), "VPMOVD2M": signsToMask(32), "VPMOVQ2M": signsToMask(64),
 	"VPMOVM2B": maskToSigns(8), "VPMOVM2W": maskToSigns(16), "VPMOVM2D": maskToSigns(32), "VPMOVM2Q": maskToSigns(64),
 
@@ -1223,6 +1379,10 @@ var amd64Table = map[string]meaning{
 	"VPMOVWB": narrow(16, 8), "VPMOVDB": narrow(32, 8), "VPMOVQB": narrow(64, 8),
 	"VPMOVDW": narrow(32, 16), "VPMOVQW": narrow(64, 16), "VPMOVQD": narrow(64, 32),
 	"VPSHUFB": amd64Vector(8, 8, shuffleBytes), "VPERMD": amd64Vector(32, 32, permute), "VEXTRACTI128": extractHalf,
+	"VPERMB": permuteBytes, "VPMULLW": amd64Vector(16, 16, products), "VPHMINPOSUW": leastLane, "VPINSRQ": insertLane,
+	"VPSRLW": amd64Vector(16, 16, func(m *machine, imm uint64, v []*vec) *vec {
+		return each(16, func(l []*term) *term { return m.shift(opLshr, l[0], m.constant(16, imm)) }, v...)
+	}),
 	"VPACKUSDW": pack(32, false), "VPACKSSDW": pack(32, true), "VPACKUSWB": pack(16, false), "VPACKSSWB": pack(16, true),
 	"VPEXTRB": extractLane(8), "VPEXTRW": extractLane(16),
 

@@ -14,6 +14,7 @@ type function struct {
 	name   string
 	file   string
 	arch   *arch
+	frame  int // bytes of it
 	params []param
 	insts  []*inst
 	static map[string][]byte // the file's read-only data
@@ -114,7 +115,7 @@ const (
 
 var (
 	declaration = regexp.MustCompile(`(?m)^func (\w+)\((.*)\)$`) // in Go, without a body
-	textStart   = regexp.MustCompile(`^TEXT ·(\w+)\(SB\), NOSPLIT, \$0-(\d+)$`)
+	textStart   = regexp.MustCompile(`^TEXT ·(\w+)\(SB\), (?:NOSPLIT, \$0|\$(\d+))-(\d+)$`)
 	dataLine    = regexp.MustCompile(`^DATA (\w+)<>\+(\d+)\(SB\)/(\d), \$(0x[0-9a-f]+|\d+)$`)
 	labelLine   = regexp.MustCompile(`^(\w+):$`)
 	// Lines that compute nothing.
@@ -180,8 +181,9 @@ func parse(file, text string, a *arch, declared map[string]string) (map[string]*
 				if f.params, size, err = parseParams(params); err != nil {
 					return fail("%v", err)
 				}
-				if strconv.Itoa(size) != m[2] {
-					return fail("TEXT %s has %s bytes of arguments, want %d by its declaration in Go", f.name, m[2], size)
+				f.frame, _ = strconv.Atoi(m[2])
+				if strconv.Itoa(size) != m[3] {
+					return fail("TEXT %s has %s bytes of arguments, want %d by its declaration in Go", f.name, m[3], size)
 				}
 				continue
 			}

@@ -35,6 +35,7 @@ type region struct {
 	from, to  int           // the bytes that are there
 	align     int           // of dst: the low bits of its address
 	writable  bool          // it is dst
+	scratch   bool          // it is the function's frame, of which nothing is known at first
 	stands    *region       // the region that it is in truth: dst, where that is this operand
 	data      []byte        // what it holds, where that is known
 	pointers  map[int]value // offsets at which it holds addresses
@@ -497,7 +498,7 @@ func (m *machine) guarded(guard *term, lanes int) (first, end int) {
 }
 
 // fixed reports whether a region holds the same in every run and at all times.
-func (r *region) fixed() bool { return !r.writable && r.stands == nil }
+func (r *region) fixed() bool { return !r.writable && !r.scratch && r.stands == nil }
 
 // reads checks the order of reads and writes.
 func (m *machine) reads(r *region, offset, size int) error {
@@ -587,7 +588,7 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 	if err != nil {
 		return err
 	}
-	if !r.writable {
+	if !r.writable && !r.scratch {
 		return fmt.Errorf("writes %s, want only dst written", r.name)
 	}
 	if m.apart {
@@ -601,7 +602,7 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 		r.written = make([]byte, r.to)
 		r.unguarded = make([]byte, r.to)
 	}
-	m.stored = true
+	m.stored = m.stored || r.writable
 	for lane := first; lane < end; lane++ {
 		t, offset := x.lanes[lane], at+(lane-first)*n
 		conditional := false
@@ -620,6 +621,7 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 		}
 		m.progress += n
 		for k := range n {
+			delete(r.pointers, offset+k)
 			r.cells[offset+k] = cell{t, uint8(k)}
 			r.written[offset+k] = 1
 			if !conditional {

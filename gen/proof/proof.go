@@ -33,6 +33,11 @@
 // error if a masked kernel accesses an operand but where such a jump skips the access:
 // if none of 64 lanes is active, counted from a multiple of 64, none of them is accessed.
 //
+// A Permute kernel is run on calls with each size of groups and each stride, but not with
+// every table of where bytes come from: permute.go says which. Each byte of dst must be the
+// byte of a move, or of the value, that the call asks for, and no gap may be written. No
+// theorem is needed for that.
+//
 // Then z3 shows that each expression that occurs, with lanes counted from the
 // result's own, equals the specification (theorem.go). Lanes have few different
 // expressions, so each is proved once.
@@ -66,12 +71,13 @@ type Kernel struct {
 	Symbol   string
 	Shape    Shape
 	Spec     Spec
-	Operands []Operand // all arguments, in any order
-	Overlap  bool      // operands may overlap dst in any way, rather than be dst exactly
-	Guarded  bool      // lanes that are not active are not even rewritten
-	Least    int       // the fewest lanes that it is called with
-	Forks    bool      // Pack: where it goes depends on the sign of a column's shift
-	Features []string  // of processors that it is called on, as cpuid calls them
+	Operands []Operand  // all arguments, in any order
+	Overlap  bool       // operands may overlap dst in any way, rather than be dst exactly
+	Guarded  bool       // lanes that are not active are not even rewritten
+	Least    int        // the fewest lanes that it is called with
+	Forks    bool       // Pack: where it goes depends on the sign of a column's shift
+	Features []string   // of processors that it is called on, as cpuid calls them
+	Move     MoveLayout // Permute: what describes a move
 }
 
 // A Spec is what each lane must equal.
@@ -101,16 +107,21 @@ const (
 	Scatter     = "scatter"
 )
 
+// A MoveLayout is the layout of what describes a move: at so many bytes from its start are
+// the address of its data, the stride, and where each of 16 bytes comes from.
+type MoveLayout struct{ Data, Stride, From, Size int }
+
 // A Shape says which lanes of dst a kernel writes.
 type Shape int
 
 const (
-	Slice  Shape = iota // as many as Count or Bytes says
-	Masked              // the same, of which those not active keep their value
-	Warp                // 32, of which those not active keep their value
-	Pack                // those from Low up to High, made of Columns
-	Unpack              // dst is the Columns, of each those from Low up to High
-	Dense               // words of groups of elements, or groups of words: see dense.go
+	Slice   Shape = iota // as many as Count or Bytes says
+	Masked               // the same, of which those not active keep their value
+	Warp                 // 32, of which those not active keep their value
+	Pack                 // those from Low up to High, made of Columns
+	Unpack               // dst is the Columns, of each those from Low up to High
+	Dense                // words of groups of elements, or groups of words: see dense.go
+	Permute              // bytes, each from one of several moves
 )
 
 // An Operand is an argument, and what it is to the instruction.
@@ -480,6 +491,8 @@ func (s *subject) execute() error {
 		return s.executeUnpack()
 	case Dense:
 		return s.executeDense()
+	case Permute:
+		return s.executePermute()
 	}
 	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
 }

@@ -109,8 +109,15 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		}
 		return err
 	}
+	var err error
+	if s.Shape == Permute {
+		d := 1 + r.IntN(groupBytes)
+		m, _ = s.permuteMachine(randomPermutation(r, d, 1+r.IntN(1+20*s.vector()/d), false))
+		err = m.run()
+	} else {
+		err = choices("")
+	}
 	// Each outcome in turn, of more and more that is decided.
-	err := choices("")
 	for count := 1; errors.Is(err, errChoice) && count <= 8; count++ {
 		for outcomes := 0; errors.Is(err, errChoice) && outcomes < 1<<count; outcomes++ {
 			err = choices(fmt.Sprintf("%0*b", count, outcomes))

@@ -1,0 +1,256 @@
+package proof
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// A permutation is a call of a permute kernel.
+type permutation struct {
+	d, lo, n int
+	gaps     uint64
+	moves    []permuteMove
+	apart    bool // no move is in place
+	stream   bool
+}
+
+// A permuteMove describes a move. from has an entry for each byte of a group: the byte
+// of the move's group that goes there, or -1.
+type permuteMove struct {
+	stride  int
+	from    [groupBytes]int8
+	inPlace bool
+}
+
+const groupBytes = 16
+
+func (p permutation) String() string {
+	return fmt.Sprintf("d = %d, lo = %d, n = %d, gaps = %#x, moves %v, apart: %t, stream: %t", p.d, p.lo, p.n, p.gaps, p.moves, p.apart, p.stream)
+}
+
+// groups returns how many groups a step has, and the logarithm of that.
+func (p permutation) groups(vector int) (groups, shift int) {
+	for 2<<shift*p.d <= vector {
+		shift++
+	}
+	return 1 << shift, shift
+}
+
+// maxPermuteSteps is the number of steps of the longest calls: those of a piece.
+const maxPermuteSteps = 64 << 10 / 64
+
+// executePermute runs a permute kernel. Data and the value are unknown. All else is a
+// number: the groups' size, the strides, the places of bytes, the gaps and the number of
+// groups. There are calls with each size of groups and each stride, with bytes in order,
+// reversed and at random, from one move and from several, in place and not, with gaps and
+// without. The numbers of groups let each loop make no turn, one and several.
+func (s *subject) executePermute() error {
+	r := rand.New(rand.NewPCG(5, 6))
+	run := func(p permutation) error {
+		s.runs++
+		s.longest = max(s.longest, p.n)
+		if err := s.permutes(p); err != nil {
+			return fmt.Errorf("%w (%v)", err, p)
+		}
+		return nil
+	}
+	for d := 1; d <= groupBytes; d++ {
+		groups, _ := permutation{d: d}.groups(s.vector())
+		steps := []int{0, 0, 1, 2, 5, 16, 21}
+		for stride := 1; stride <= groupBytes; stride++ {
+			for kind := range 3 {
+				n := steps[r.IntN(len(steps))]*groups + r.IntN(groups)
+				m := permuteMove{stride: stride, from: noBytes}
+				for j := range d {
+					m.from[j] = int8([]int{j % stride, (stride - 1 - j%stride), r.IntN(stride+1) - 1}[kind])
+				}
+				p := permutation{d: d, n: max(n, 1), moves: []permuteMove{m}, apart: true}
+				if err := run(p); err != nil {
+					return err
+				}
+				if stride == d {
+					p.moves = []permuteMove{m}
+					p.moves[0].inPlace, p.apart = true, false
+					if err := run(p); err != nil {
+						return err
+					}
+				}
+			}
+			for range 2 {
+				n := steps[r.IntN(len(steps))]*groups + r.IntN(groups)
+				if err := run(randomPermutation(r, d, max(n, 1), true)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	// The commonest calls, and others that reach what is left, up to two tiles and with as
+	// many steps as a piece has.
+	for _, p := range []permutation{
+		{d: 4, moves: movesOf(4, []int8{2, 1, 0, 3})},
+		{d: 4, moves: movesOf(3, []int8{2, 1, 0, -1})},
+		{d: 4, moves: movesOf(1, []int8{0}, []int8{-1, 0}, []int8{-1, -1, 0}, []int8{-1, -1, -1, 0})},
+		{d: 4, moves: movesOf(4, []int8{2, 1, 0, -1}), gaps: 1 << 3},
+		{d: 4, moves: movesOf(3, []int8{2, 1, 0, -1}), gaps: 1 << 3},
+		{d: 4, moves: movesOf(2, []int8{0, 1, -1, -1}, []int8{-1, -1, 1, -1}), gaps: 1 << 3},
+		{d: 4, moves: movesOf(4, []int8{3, 1, 0, -1}), gaps: 1 << 3},
+		{d: 2, moves: movesOf(4, []int8{0, 3})},
+		{d: 3, moves: movesOf(4, []int8{0, 1, 2})},
+		{d: 3, moves: movesOf(4, []int8{3, 1, 0})},
+		{d: 1, moves: movesOf(4, []int8{1})},
+	} {
+		groups, _ := p.groups(s.vector())
+		p.apart = true
+		for n := 1; n < 2*16*groups; n += 1 + n/4 {
+			p.n = n
+			if err := run(p); err != nil {
+				return err
+			}
+		}
+		p.n = maxPermuteSteps * groups
+		if err := run(p); err != nil {
+			return err
+		}
+		if groups*p.d == s.vector() && p.gaps == 0 && s.name(Stream) != "" {
+			p.stream = true
+			for _, steps := range []int{1, 3, 4, 16, 37} {
+				p.n = steps*groups + 1
+				if err := run(p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// vector returns the size of the kernel's vectors.
+func (s *subject) vector() int { return 1 << s.granule }
+
+var noBytes = [groupBytes]int8{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+
+// movesOf returns moves of one stride.
+func movesOf(stride int, from ...[]int8) []permuteMove {
+	var list []permuteMove
+	for _, f := range from {
+		m := permuteMove{stride: stride, from: noBytes}
+		copy(m.from[:], f)
+		list = append(list, m)
+	}
+	return list
+}
+
+// randomPermutation returns any call, one of whose moves may be in place.
+func randomPermutation(r *rand.Rand, d, n int, inPlace bool) permutation {
+	p := permutation{d: d, n: n, apart: true, lo: r.IntN(3)}
+	for range 1 + r.IntN(d) {
+		m := permuteMove{stride: 1 + r.IntN(groupBytes), from: noBytes}
+		if inPlace && p.apart && r.IntN(4) == 0 {
+			m.stride, m.inPlace, p.apart = d, true, false
+		}
+		p.moves = append(p.moves, m)
+	}
+	for j := range d {
+		if r.IntN(4) > 0 {
+			m := &p.moves[r.IntN(len(p.moves))]
+			m.from[j] = int8(r.IntN(m.stride))
+		}
+	}
+	if r.IntN(2) == 0 {
+		p.gaps = uint64(r.Uint32()) & 0xffff
+	}
+	return p
+}
+
+// permuteMachine returns a machine before its first instruction, and the data of the
+// moves.
+func (s *subject) permuteMachine(p permutation) (m *machine, data []*region) {
+	m = &machine{
+		model: s.model, arguments: map[string]value{}, used: map[Role]bool{}, roles: map[string]Role{}, nonzero: map[*term]bool{},
+	}
+	newRegion := func(name string, from, to int) *region {
+		r := &region{name: name, content: name, bits: 8, from: from, to: to}
+		m.regions = append(m.regions, r)
+		return r
+	}
+	pointer := func(r *region) value { return value{s.constant(64, 0), r} }
+	m.dst = newRegion("dst", p.lo*p.d, (p.lo+p.n)*p.d)
+	m.dst.writable = true
+	moves := newRegion("moves", 0, len(p.moves)*s.Move.Size)
+	moves.data, moves.pointers = make([]byte, moves.to), map[int]value{}
+	for k, move := range p.moves {
+		first, last := groupBytes, -1
+		for j, f := range move.from[:p.d] {
+			if f >= 0 {
+				first, last = min(first, int(f)), max(last, int(f))
+			}
+			moves.data[k*s.Move.Size+s.Move.From+j] = byte(f)
+		}
+		for j := p.d; j < groupBytes; j++ {
+			moves.data[k*s.Move.Size+s.Move.From+j] = 0xff
+		}
+		moves.data[k*s.Move.Size+s.Move.Stride] = byte(move.stride)
+		r := newRegion(fmt.Sprint("move", k, "of"), p.lo*move.stride+first, (p.lo+p.n-1)*move.stride+last+1)
+		if move.inPlace {
+			r.stands, m.dst.content = m.dst, r.content
+		}
+		data = append(data, r)
+		moves.pointers[k*s.Move.Size+s.Move.Data] = pointer(r)
+	}
+	moves.content += string(moves.data) // what is loaded is remembered by that
+	groups, shift := p.groups(s.vector())
+	number := func(bits int, v uint64) value { return value{t: s.constant(bits, v)} }
+	flag := map[bool]uint64{true: 1}
+	for name, v := range map[string]value{
+		"dst": pointer(m.dst), "moves": pointer(moves), "k": number(64, uint64(len(p.moves))), "lo": number(64, uint64(p.lo)), "n": number(64, uint64(p.n)),
+		"d": number(64, uint64(p.d)), "groups": number(64, uint64(groups)), "shift": number(64, uint64(shift)),
+		"low": {t: s.symbol(64, "low:", 0)}, "high": {t: s.symbol(64, "high:", 0)}, "gaps": number(64, p.gaps),
+		"apart": number(8, flag[p.apart]), "stream": number(8, flag[p.stream]),
+	} {
+		m.arguments[name] = v
+	}
+	if s.function.frame > 0 {
+		frame := &region{name: "frame", content: "frame", to: s.function.frame, scratch: true, pointers: map[int]value{}}
+		m.general[slices.Index(s.function.arch.general, "SP")] = pointer(frame)
+	}
+	return m, data
+}
+
+// permutes runs one call and checks what it leaves in dst.
+func (s *subject) permutes(p permutation) error {
+	m, data := s.permuteMachine(p)
+	if err := m.run(); err != nil {
+		return err
+	}
+	for at := m.dst.from; at < m.dst.to; at++ {
+		i, j := at/p.d, at%p.d
+		value := s.symbol(64, "low:", 0)
+		if j >= 8 {
+			value = s.symbol(64, "high:", 0)
+		}
+		want, gap := s.extract(value, 8*(j%8), 8), p.gaps>>j&1 != 0
+		for k, move := range p.moves {
+			if f := move.from[j]; f >= 0 {
+				want, gap = s.symbol(8, data[k].content, i*move.stride+int(f)), false
+			}
+		}
+		written := m.dst.written != nil && m.dst.written[at] != 0
+		switch {
+		case gap && written:
+			return fmt.Errorf("byte %d of group %d is written, which is a gap", j, i)
+		case gap:
+		case !written:
+			return fmt.Errorf("byte %d of group %d is not written", j, i)
+		default:
+			have, err := m.loadTerm(m.dst, at, 8)
+			if err != nil {
+				return err
+			}
+			if have != want {
+				return fmt.Errorf("byte %d of group %d is wrong", j, i)
+			}
+		}
+	}
+	return nil
+}
