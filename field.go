@@ -224,9 +224,10 @@ func (f *Field) place(j int) uint32 {
 	return f.form.pos() + uint32(j)*f.form.width()
 }
 
-// bits returns ones in every bit of a word that the field may have.
-func (f *Field) bits() uint64 {
-	return low(uint32(f.form.count())*f.form.width()) << f.form.pos()
+// bits returns the position and width of an Array's fields together, in a word of so many bits.
+func (f *Field) bits(wordBits uint32) (pos, width uint32) {
+	pos = min(f.form.pos(), wordBits)
+	return pos, min(uint32(f.form.count())*f.form.width(), wordBits-pos)
 }
 
 // at returns the value that the field puts into word i, and ones in the bits that it sets. Missing elements set none.

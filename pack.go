@@ -26,19 +26,23 @@ func Pack[T Word](dst, base []T, fields ...Field) {
 		reads(pointer(base), len(base), size)
 		writes(pointer(dst), len(dst), size)
 	}
-	packFit(dst, base, fields, forms, ^taken, value)
+	packFit(dst, base, fields, forms, taken, value)
 }
 
-// packFit packs columns and constants that fit.
-func packFit[T Word](dst, base []T, fields []Field, forms form, keep, value uint64) {
+// packFit packs columns and constants that fit, given what survey returned.
+//
+//	plan           for                                                    by
+//	packWhole      whole bytes of elements and words, from wholeLanes on  permute
+//	packUneven     fields that are not plain                              pack, of plain fields
+//	packPlain      all others                                             pack
+func packFit[T Word](dst, base []T, fields []Field, forms form, taken, value uint64) {
 	lane := max(unsafe.Sizeof(T(0)), forms.size())
 	switch {
+	case len(dst) >= wholeLanes && forms.whole(taken) && packWhole(dst, base, fields, taken, value):
 	case forms.uneven():
 		packUneven(dst, base, fields, lane)
-	case onePiece(len(dst), lane, len(fields)):
-		pack[T](pointer(dst), pointer(base), fields, 0, len(dst), int(lane), keep, value, false)
 	default:
-		packPlain(dst, base, fields, lane, keep, value)
+		packPlain(dst, base, fields, lane, ^taken, value)
 	}
 }
 
@@ -223,7 +227,8 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 			if !ok {
 				words := unsafe.Add(unsafe.Pointer(&tile), used*piece*size)
 				gather(slice[T](words, n), f, i)
-				c = Field{noescape(words), uint64(n), f.bits(), formOf[T](0, 8*uint32(size))}
+				pos, width := f.bits(8 * uint32(size))
+				c = Column(slice[T](noescape(words), n), pos, width).From(pos)
 				used++
 			}
 			columns[k] = c
@@ -233,7 +238,7 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 			some = base[i : i+n]
 		}
 		forms, taken, value, _ := survey(columns, address(dst[i:]), n, uintptr(size))
-		packFit(dst[i:i+n], some, columns, forms, ^taken, value)
+		packFit(dst[i:i+n], some, columns, forms, taken, value)
 	}
 }
 

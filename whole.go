@@ -1,10 +1,13 @@
 package bfi
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
 
-// Fields of whole bytes: where every byte of a word comes whole from one byte of one element, from base or from a
-// constant, Pack and Unpack move bytes instead of fields. Fields of one column, and elements of one Array, then take
-// one load.
+// Fields of whole bytes: if every byte of a word comes whole from one byte of one element, from base or from a constant,
+// Pack and Unpack move bytes instead of fields. Fields of one column, and the elements of one Array, then take one load.
 
 // mostMoves bounds the columns that the bytes of a word come from.
 const mostMoves = 8
@@ -12,6 +15,7 @@ const mostMoves = 8
 // wholeMoves are the moves that make a group of bytes: a word for Pack, the elements of a word for Unpack.
 type wholeMoves struct {
 	list  [mostMoves]move
+	from  [mostMoves]uint64 // for Pack: which bytes of a group each makes a word of, that of the lowest byte lowest
 	count int
 	value uint64 // the bytes that come from no move
 	gaps  uint16 // ones in the bytes that are not written
@@ -19,8 +23,15 @@ type wholeMoves struct {
 
 // run makes n groups of d bytes.
 func (m *wholeMoves) run(dst unsafe.Pointer, d, n int) {
-	permute(dst, d, n, m.value, 0, m.gaps&(1<<d-1), m.list[:m.count])
+	permute(dst, d, n, m.value, 0, m.gaps, m.list[:m.count])
 }
+
+// Of 8 bytes that say which bytes of a group a word is made of:
+const (
+	eachByte = 0x0101010101010101 // times a number: that number in each
+	inOrder  = 0x0706050403020100
+	fromNone = ^uint64(0)
+)
 
 // wholeBytes reports whether a field takes whole bytes of its elements and of the word.
 func (f *Field) wholeBytes() bool {
@@ -30,6 +41,15 @@ func (f *Field) wholeBytes() bool {
 // groupBytes returns the bytes from one word's first element to the next word's, or more than a move can have.
 func (f *Field) groupBytes() uint64 { return min(f.stride(), groupBytes+1) * uint64(f.form.size()) }
 
+// bytesFrom returns the numbers of the bytes of an integer in memory, from its byte number first on. The integer has size
+// bytes, so many after the start of the group.
+func bytesFrom(start, size, first int) uint64 {
+	if bigEndian {
+		return eachByte*uint64(start+size-1-first) - inOrder
+	}
+	return eachByte*uint64(start+first) + inOrder
+}
+
 // byteInMemory returns where byte number b of an integer of size bytes is in memory, the lowest byte being number 0.
 func byteInMemory(b, size int) int {
 	if bigEndian {
@@ -38,89 +58,144 @@ func byteInMemory(b, size int) int {
 	return b
 }
 
-// eachByte calls f with the bytes of a field in a word of size bytes: where they are in the memory of the word and of
-// its elements. element is -1 for a byte that the elements do not have.
-func (f *Field) eachByte(size int, each func(word, element int)) {
-	elementSize, width, from := int(f.form.size()), int(f.form.width()/8), int(f.form.from()/8)
-	for j := range f.form.count() {
-		first := int(f.place(j) / 8)
-		for b := range min(width, size-first) {
-			element := -1
-			if from+b < elementSize {
-				element = j*elementSize + byteInMemory(from+b, elementSize)
-			}
-			each(byteInMemory(first+b, size), element)
-		}
+// inMemory turns 8 bytes, of which those of a word of size bytes count, from the order of their numbers to that of memory.
+func inMemory(x uint64, size int) uint64 {
+	if bigEndian {
+		return bits.ReverseBytes64(x) >> (64 - 8*size)
 	}
+	return x
 }
 
-// from returns the move that takes bytes of groups at data, and how far into that move's groups data is: columns at one
-// stride may be in one group. It returns nil if there are too many moves.
-func (m *wholeMoves) from(data unsafe.Pointer, stride, bytes int) (source *move, ahead int) {
+// source returns which move takes bytes of groups at data, and how far into that move's groups data is: columns at one
+// stride may be in one group. It returns -1 if there are too many moves.
+func (m *wholeMoves) source(data unsafe.Pointer, stride, bytes int) (source, ahead int) {
 	for k := range m.list[:m.count] {
-		source = &m.list[k]
-		distance := uintptr(data) - uintptr(source.data)
-		if source.stride == stride && distance <= uintptr(stride-bytes) {
-			return source, int(distance)
+		have := &m.list[k]
+		if distance := uintptr(data) - uintptr(have.data); have.stride == stride && distance <= uintptr(stride-bytes) {
+			return k, int(distance)
 		}
 	}
 	if m.count == mostMoves {
-		return nil, 0
+		return -1, 0
 	}
-	source = &m.list[m.count]
+	m.list[m.count].data, m.list[m.count].stride, m.from[m.count] = noescape(data), stride, fromNone
 	m.count++
-	*source = move{data: noescape(data), stride: stride, from: noBytes}
-	return source, 0
+	return m.count - 1, 0
+}
+
+// take has the bits of a word from pos on come from an integer of size bytes, so many after the start of a move's groups:
+// from its byte number first on, as far as there has ones.
+func (m *wholeMoves) take(source, start, size, first int, pos uint32, there uint64) {
+	m.from[source] = m.from[source]&^there | bytesFrom(start, size, first)<<pos&there
+}
+
+// pack sets m to the moves that make words of size bytes, from word i of the call on. It reports whether there are such
+// moves.
+func (m *wholeMoves) pack(base unsafe.Pointer, fields []Field, size, i int) bool {
+	covered := uint64(0)
+	for k := range fields {
+		f := &fields[k]
+		constant := f.form.constant()
+		if !f.wholeBytes() || f.form.signed() && f.form.uneven() && !constant {
+			return false // a sign is no byte of an element
+		}
+		count, element := f.form.count(), int(f.form.size())
+		source, ahead := 0, 0
+		if !constant {
+			group := int(f.groupBytes())
+			if source, ahead = m.source(unsafe.Add(f.data, i*group), group, count*element); source < 0 {
+				return false
+			}
+		}
+		width, first := f.form.width(), min(f.form.from(), f.form.bits())
+		for j := range count {
+			pos := f.place(j)
+			field := low(width) << pos
+			covered |= field
+			m.value &^= field
+			for k := range m.from[:m.count] {
+				m.from[k] |= field // the last field wins
+			}
+			if constant {
+				m.value |= f.value()
+			} else {
+				m.take(source, ahead+j*element, element, int(first/8), pos, low(min(width, f.form.bits()-first))<<pos)
+			}
+		}
+	}
+	return m.finish(base, size, i, covered)
+}
+
+// packPlain does the same for plain fields of whole bytes, given the bits that they take and the value that constants set.
+func (m *wholeMoves) packPlain(base unsafe.Pointer, fields []Field, size int, taken, value uint64) bool {
+	for k := range fields {
+		f := &fields[k]
+		if f.form.constant() {
+			continue
+		}
+		element := int(f.form.size())
+		source, _ := m.source(f.data, element, element)
+		if source < 0 {
+			return false
+		}
+		m.take(source, 0, element, int(f.form.from()/8), f.form.pos(), f.mask)
+	}
+	m.value = value
+	return m.finish(base, size, 0, taken)
+}
+
+// finish takes the bytes that are not covered from base, and leaves out moves that take none.
+func (m *wholeMoves) finish(base unsafe.Pointer, size, i int, covered uint64) bool {
+	word := low(uint32(8 * size))
+	if rest := word &^ covered; base != nil && rest != 0 {
+		source, ahead := m.source(unsafe.Add(base, i*size), size, size)
+		if source < 0 {
+			return false
+		}
+		m.take(source, ahead, size, 0, 0, rest)
+	}
+	sources := m.count
+	m.count = 0
+	for k := range sources {
+		from := m.from[k] | ^word
+		if from == fromNone {
+			continue
+		}
+		taken := &m.list[m.count]
+		taken.data, taken.stride, taken.from = m.list[k].data, m.list[k].stride, noBytes
+		binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Pointer(&taken.from))[:], inMemory(from, size)|^word)
+		m.count++
+	}
+	m.value = inMemory(m.value, size)
+	return true
 }
 
 // noBytes takes no byte from a move.
 var noBytes = [groupBytes]int8{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// pack sets m to the moves that make words of size bytes, from word i of the call on. It reports whether there are
-// such moves.
-func (m *wholeMoves) pack(base unsafe.Pointer, fields []Field, size, i int) bool {
-	covered := 0 // a bit for each byte of a word that a field has
-	for k := range fields {
-		f := &fields[k]
-		if !f.wholeBytes() || f.form.signed() && f.form.uneven() && !f.form.constant() {
-			return false // a sign is no byte of an element
-		}
-		var source *move
-		var ahead int
-		if !f.form.constant() {
-			bytes, group := f.form.count()*int(f.form.size()), int(f.groupBytes())
-			if source, ahead = m.from(unsafe.Add(f.data, i*group), group, bytes); source == nil {
-				return false
-			}
-		}
-		f.eachByte(size, func(word, element int) {
-			for k := range m.list[:m.count] {
-				m.list[k].from[word] = -1 // the last field wins
-			}
-			covered |= 1 << word
-			m.value &^= 0xff << (8 * word)
-			switch {
-			case element >= 0 && source != nil:
-				source.from[word] = int8(ahead + element)
-			case source == nil:
-				m.value |= f.value() >> (8 * byteInMemory(word, size)) & 0xff << (8 * word)
-			}
-		})
+// wholeLanes is the number of words from which on it pays to look whether bytes can be moved.
+const wholeLanes = 64
+
+// whole reports whether fields whose union f is take whole bytes, none of them a bit that another has. taken holds the bits
+// that they have, and those of constants.
+func (f form) whole(taken uint64) bool {
+	return !f.uneven() && (f.shift()|int(f.pos()))&7 == 0 && taken == taken&eachByte*0xff
+}
+
+// packWhole packs fields of whole bytes if the current level moves them faster than it packs them.
+func packWhole[T Word](dst, base []T, fields []Field, taken, value uint64) bool {
+	var m wholeMoves
+	size := int(unsafe.Sizeof(T(0)))
+	if !m.packPlain(pointer(base), fields, size, taken, value) || !m.pays() {
+		return false
 	}
-	if base != nil && covered != 1<<size-1 {
-		source, ahead := m.from(unsafe.Add(base, i*size), size, size)
-		if source == nil {
-			return false
-		}
-		for b := range size {
-			if covered>>b&1 == 0 {
-				source.from[b] = int8(ahead + b)
-			}
-		}
-	}
-	m.drop()
+	m.run(pointer(dst), size, len(dst))
 	return true
 }
+
+// pays reports whether moving bytes is faster than packing fields: where all of them come from one column. With AVX2 no
+// kernel moves them.
+func (m *wholeMoves) pays() bool { return m.count == 1 && (permutes() || current == levelGeneric) }
 
 // wholeElements reports whether every byte of a field's elements is a byte of a word of size bytes, or zero.
 func (f *Field) wholeElements(size int) bool {
@@ -140,7 +215,7 @@ func (m *wholeMoves) unpack(src unsafe.Pointer, fields []Field, size int) (start
 	end := uintptr(f.form.count()) * f.form.size() // of the elements, from start on
 	for k := range fields {
 		g := &fields[k]
-		if !g.form.array() || g.form.size() != f.form.size() || g.stride() != f.stride() || !g.wholeElements(size) {
+		if g.form.size() != f.form.size() || g.stride() != f.stride() || !g.wholeElements(size) {
 			continue
 		}
 		before, after := uintptr(start)-uintptr(g.data), uintptr(g.data)-uintptr(start)
@@ -155,32 +230,26 @@ func (m *wholeMoves) unpack(src unsafe.Pointer, fields []Field, size int) (start
 		}
 		done |= 1 << k
 	}
-	source, _ := m.from(src, size, size)
+	m.list[0], m.count = move{noescape(src), size, noBytes}, 1
 	m.gaps = ^uint16(0)
 	for k := range fields {
-		if done>>k&1 == 0 {
-			continue
+		if done>>k&1 != 0 {
+			g := &fields[k]
+			m.fill(g, size, int(uintptr(g.data)-uintptr(start)))
 		}
-		g := &fields[k]
-		at := int(uintptr(g.data) - uintptr(start))
-		g.eachByte(size, func(word, element int) {
-			if element >= 0 {
-				source.from[at+element] = int8(word)
-			}
-		})
-		m.gaps &^= (1<<(g.form.count()*int(g.form.size())) - 1) << at
 	}
+	m.gaps &= 1<<f.groupBytes() - 1
 	return start, done
 }
 
-// drop removes the moves that take no byte.
-func (m *wholeMoves) drop() {
-	count := 0
-	for k := range m.list[:m.count] {
-		if m.list[k].from != noBytes {
-			m.list[count] = m.list[k]
-			count++
+// fill takes a field's elements, which start so many bytes into the group, from words of size bytes.
+func (m *wholeMoves) fill(f *Field, size, at int) {
+	element, first, width := int(f.form.size()), int(f.form.from()/8), int(f.form.width()/8)
+	for j := range f.form.count() {
+		pos := int(f.place(j) / 8)
+		for b := first; b < min(element, first+width, first+size-pos); b++ {
+			m.list[0].from[at+j*element+byteInMemory(b, element)] = int8(byteInMemory(pos+b-first, size))
 		}
 	}
-	m.count = count
+	m.gaps &^= (1<<(f.form.count()*element) - 1) << at
 }
