@@ -165,6 +165,33 @@ func TestArrayLimits(t *testing.T) {
 	})
 }
 
+// TestFullWords is Arrays that fill words with fields of one width, for which kernels have ways of their own.
+func TestFullWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 33))
+	fullWords[uint8](t, r)
+	fullWords[uint16](t, r)
+	fullWords[uint32](t, r)
+	fullWords[uint64](t, r)
+}
+
+func fullWords[T Word](t *testing.T, r *rand.Rand) {
+	t.Helper()
+	bits := 8 * int(unsafe.Sizeof(T(0)))
+	for _, width := range []int{1, 2, 4, 8} {
+		count := bits / width
+		for _, element := range []fieldKind{array(1, count, count, 0), array(2, count, count, 0), array(1, count, count, 0).ofSigned(), array(1, count, count, 0).reversedKind()} {
+			for _, e := range named[T](packEntry[T](false, element), unpackEntry[T](element)) {
+				for _, n := range []int{1, 2, 7, 64, 65, 150, 1000} {
+					s := e.sample(r, n, e.apart())
+					s.pos[0], s.width[0], s.from[0] = 0, uint32(width), [...]uint32{0, 0, 3}[r.IntN(3)]
+					e.answer(s)
+					e.heap(n).verify(t, &e, s, n, e.anyOffsets(r))
+				}
+			}
+		}
+	}
+}
+
 // TestArrayIsColumn compares an Array of one element with a Column.
 func TestArrayIsColumn(t *testing.T) {
 	v := []int16{1, -2, 3}

@@ -579,6 +579,7 @@ func arraysOf[T Word]() []entry {
 		{array(1, 4, 4, 0).reversedKind()},
 		{array(1, 12, 12, 5)},
 		{array(1, 60, 64, 5)},
+		{array(1, 16, 16, 0)},
 		{array(2, 4, 4, 1).ofSigned()},
 		{array(4, 2, 3, 2).reversedKind()},
 		{array(1, 1, 4, 2), array(2, 1, 2, 0), u8},
