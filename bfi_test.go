@@ -30,7 +30,7 @@ func TestLanes(t *testing.T) {
 					}
 				}
 				offset := e.anyOffsets(r)
-				if i%2 == 0 {
+				if i%2 == 0 && misaligns {
 					for op := range offset {
 						offset[op] = line + r.IntN(line)
 					}
@@ -393,8 +393,12 @@ func TestOverlappingSources(t *testing.T) {
 					store(shared, 4, 2*i+1, uint64(width))
 				}
 				source := bytes.Clone(shared)
+				unit := 4
+				if !misaligns {
+					unit = 8
+				}
 				for op := e.outs; op < len(e.ops); op++ {
-					s.ops[op] = shared[4*r.IntN(line/4):][:e.ops[op].full(n)]
+					s.ops[op] = shared[unit*r.IntN(line/unit):][:e.ops[op].full(n)]
 				}
 				e.answer(s)
 				var dst [][]byte

@@ -300,6 +300,9 @@ func (f *Field) wide(i, n int) (Field, bool) {
 	if f.form.count() > 1 || bytes > 8 || bytes&(bytes-1) != 0 || f.form.uneven() || instrumented {
 		return Field{}, false // a sanitizer would see a portable kernel read gaps
 	}
+	if !anyAlignment && uintptr(f.data)%bytes != 0 {
+		return Field{}, false // the processor may fault on a misaligned word
+	}
 	pos, width, from := f.form.pos(), f.form.width(), f.form.from()
 	if bigEndian {
 		from += 8 * uint32(bytes-size)
