@@ -388,7 +388,8 @@ func unpack64AVX2(src, fields unsafe.Pointer, k, lo, hi int, stream bool)
 func gatherBitsBMI2(dst, src unsafe.Pointer, n, exact, w, bytes, stride, fields, last, step, pos, reversed uint64)
 
 //go:noescape
-func scatterBitsBMI2(dst, src unsafe.Pointer, n, exact, w, bytes, stride, fields, last, step, pos, lastPos, signs, above, reversed uint64)
+func scatterBitsBMI2(dst, src unsafe.Pointer, n, exact, w, bytes, stride, fields, last, step, pos, lastPos, signs,
+	above, reversed uint64)
 
 //go:noescape
 func gatherOnesAVX512(dst, src unsafe.Pointer, n, bit, reversed uint64)
@@ -403,7 +404,8 @@ func scatterOnesAVX512(dst, src unsafe.Pointer, n, ones, reversed uint64)
 func scatterOnesAVX2(dst, src unsafe.Pointer, n, ones, reversed uint64)
 
 //go:noescape
-func permuteAVX512(dst, moves unsafe.Pointer, k, lo, n, d, groups, shift int, low, high, gaps uint64, apart, stream bool)
+func permuteAVX512(dst, moves unsafe.Pointer, k, lo, n, d, groups, shift int, low, high, gaps uint64, apart,
+	stream bool)
 
 // Each function below runs the kernels of its name at the current level.
 // Those over slices and under a mask cut long calls into pieces. For slices, stream

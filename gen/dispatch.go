@@ -46,7 +46,12 @@ func renderDispatch(a arch) ([]byte, error) {
 	for _, k := range kernels {
 		for _, isa := range a.isas {
 			for _, t := range k.targets(isa) {
-				fmt.Fprintf(&b, "//go:noescape\nfunc %s(%s)\n\n", k.symbol(t), declare(k.params(t)))
+				stub := fmt.Sprintf("func %s(%s)", k.symbol(t), declare(k.params(t)))
+				if len(stub) > mostColumns {
+					last := strings.LastIndex(stub[:mostColumns], ", ")
+					stub = stub[:last] + ",\n" + stub[last+len(", "):]
+				}
+				fmt.Fprintf(&b, "//go:noescape\n%s\n\n", stub)
 			}
 		}
 	}
@@ -78,16 +83,19 @@ type dispatch struct {
 
 func (d dispatch) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
+// mostColumns is the length of the longest line, with tabs of 4 columns.
+const mostColumns = 120
+
 // call renders a call, indented by depth tabs. It breaks lines that would be longer
-// than 120 columns.
+// than mostColumns.
 func (d dispatch) call(depth int, fn string, args []string) {
-	const tab, most = 4, 120
+	const tab = 4
 	d.printf("%s(", fn)
 	column := tab*depth + len(fn) + len("(")
 	for i, arg := range args {
 		if i > 0 {
 			d.printf(",")
-			if column += len(", " + arg + ","); column > most {
+			if column += len(", " + arg + ","); column > mostColumns {
 				d.printf("\n")
 				column = tab*(depth+1) + len(arg)
 			}
