@@ -342,8 +342,18 @@ func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, k
 	packWords(words, base, fields, lo, keep, value)
 }
 
+// fewWords are not worth a look for a faster loop.
+const fewWords = 8
+
 // packWords packs words, of which the first is for lane lo.
 func packWords[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, keep, value uint64) {
+	if len(words) > fewWords {
+		done := packFast(words, base, fields, lo, keep, value)
+		words, lo = words[done:], lo+done
+		if len(words) == 0 {
+			return
+		}
+	}
 	switch {
 	case base != nil:
 		for i, b := range lanesOf[T](base, lo, len(words)) {
@@ -418,7 +428,11 @@ func lanesOf[T Word](p unsafe.Pointer, lo, n int) []T {
 
 func unpackGeneric[T Word](src unsafe.Pointer, fields []Field, lo, hi int) {
 	words := lanesOf[T](src, lo, hi-lo)
-	for k := 0; k < len(fields); k++ {
+	if len(words) > fewWords {
+		done := unpackFast(words, fields, lo)
+		words, lo = words[done:], lo+done
+	}
+	for k := 0; k < len(fields) && len(words) > 0; k++ {
 		f := &fields[k]
 		var g *Field
 		if k+1 < len(fields) && fields[k+1].form.kind() == f.form.kind() {
