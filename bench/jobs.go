@@ -15,6 +15,8 @@ type job struct {
 	inPlace  int  // the operand that dst, operand 0, may be; 0 for none
 	warp     bool // whether a call is for 32 lanes, under the operands' active mask
 	active   int  // the operand that is an active mask; 0 for none
+	sparse   int  // if not 0, one lane of so many is active
+	fresh    bool // whether dst is given back to the system before each call
 	want     func(x *operands, v []uint64) uint64
 	fields   []field // the right answer for words and columns, in place of want
 	work     func(x *operands) (ours, loop func(n int))
@@ -105,6 +107,9 @@ func jobs() []job {
 	js = append(js, insertJob[uint64]("u64", nil))
 	js = append(js, sliceJobs[uint64]("u64")...)
 	js = append(js, maskedJobs()...)
+	js = append(js, sparseJobs[uint8]("u8")...)
+	js = append(js, sparseJobs[uint32]("u32")...)
+	js = append(js, sparseJobs[uint64]("u64")...)
 	js = append(js, warpJobs[uint32]("u32")...)
 	js = append(js, warpJobs[uint64]("u64")...)
 	js = append(js, columnJobs()...)

@@ -76,6 +76,8 @@ func (x *operands) lane(i int, wanted func(o operand) bool) []uint64 {
 func (x *operands) wanted(i int, v []uint64) []uint64 {
 	j := x.job
 	switch {
+	case j.fresh && v[j.active] == 0:
+		return []uint64{0}
 	case j.warp && x.active>>i&1 == 0, j.active != 0 && v[j.active] == 0:
 		return v[:1]
 	case j.want != nil:
@@ -175,6 +177,12 @@ func (s *store) fill(j *job, lanes int, harsh bool) {
 		stream = stream[:min(lanes*o.laneBits()/64+padWords, len(stream))]
 		for i := range stream {
 			stream[i] = random()
+		}
+		if j.sparse != 0 && k == j.active && !harsh {
+			clear(stream)
+			for i := random() % uint64(j.sparse); i < uint64(64*len(stream)); i += 1 + random()%uint64(2*min(j.sparse, none/4)) {
+				stream[i/64] |= 1 << (i % 64)
+			}
 		}
 		counts := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(stream))), 2*len(stream))
 		for i := range counts {
