@@ -95,7 +95,7 @@ type move struct {
 
 // limited reports whether limitMoves has moves for the job. It has if a lane has few
 // elements.
-func (j *job) limited() bool { return j.laneWords() == 1 }
+func (j *job) limited() bool { return j.laneWords() == 1 && j.sparse == 0 }
 
 // limitMoves returns moves that read all inputs of a job once and write all its outputs
 // once. They move whole vectors, whatever the widths of the elements. Active masks are left
