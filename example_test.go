@@ -333,3 +333,13 @@ func ExampleExtractWarp() {
 func ExampleKernel() {
 	fmt.Println("kernels:", bfi.Kernel()) // such as "kernels: avx2"
 }
+
+// A bitmap that is padded, as Arrow pads to 64 bytes, is cut to the lanes.
+func ExampleInsertMasked_padded() {
+	dst := []uint16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	valid := make([]uint8, 64)
+	valid[0], valid[1] = 0b0000_0101, 0b10
+	bfi.InsertMasked(dst, dst, make([]uint16, len(dst)), 8, 4, valid[:(len(dst)+7)/8])
+	fmt.Println(dst)
+	// Output: [256 2 768 4 5 6 7 8 9 2560]
+}

@@ -13,6 +13,9 @@ type Mask interface {
 //
 // It is PTX bfi.b32 or bfi.b64 dst, src, base, pos, width under an active mask; see
 // [Mask]. It keeps the slice contract in the package doc.
+//
+// The mask must not be longer than the lanes need. Arrow, for one, pads bitmaps to
+// 64 bytes: cut such a bitmap of bytes with active[:(len(dst)+7)/8].
 func InsertMasked[T Word, M Mask](dst, src, base []T, pos, width uint32, active []M) {
 	if !(fits(dst, src) && fits(dst, base) && maskFits(dst, active)) {
 		panic(maskMisfit("InsertMasked", active, operandOf("dst", dst), operandOf("src", src),
