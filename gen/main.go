@@ -15,6 +15,7 @@ import (
 func main() {
 	proof := flag.Bool("prove", false, "prove the assembly instead of writing it")
 	symbols := flag.String("kernel", "", "prove only functions whose names match this regular `expression`")
+	all := flag.Bool("all", false, "prove also what was proved before, and remember nothing")
 	root := flag.String("root", "..", "prove the assembly in this `directory`")
 	flag.Parse()
 	run := generate
@@ -24,7 +25,7 @@ func main() {
 			if err != nil {
 				return fmt.Errorf("-kernel: %w", err)
 			}
-			return prove(os.Stdout, *root, pattern)
+			return prove(os.Stdout, *root, pattern, *all)
 		}
 	}
 	if err := run(); err != nil {

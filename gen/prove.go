@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,12 +9,14 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// prove proves the kernels below root whose symbols match.
-func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
+// prove proves the kernels below root whose symbols match, those that were proved before
+// too if all is set.
+func prove(w io.Writer, root string, symbols *regexp.Regexp, all bool) error {
 	files, err := assembly(root)
 	if err != nil {
 		return err
@@ -24,7 +27,11 @@ func prove(w io.Writer, root string, symbols *regexp.Regexp) error {
 	}
 	debug.SetGCPercent(400)       // the proof makes many small things that last
 	debug.SetMemoryLimit(3 << 30) // collect more often if they are very many
-	return proof.Prove(w, files, list, symbols.MatchString)
+	directory, err := os.UserCacheDir()
+	if directory = filepath.Join(directory, "bfi-proof"); all || err != nil {
+		directory = "" // nothing is remembered
+	}
+	return proof.Prove(w, files, list, symbols.MatchString, directory)
 }
 
 // assembly returns the assembly files in a directory and the Go files that declare it.
@@ -56,6 +63,9 @@ func specifications() ([]proof.Kernel, error) {
 						return nil, err
 					}
 					p.Features = k.features(isa, asked)
+					if p.Most, err = k.most(t, spec); err != nil {
+						return nil, err
+					}
 					list = append(list, p)
 				}
 			}
@@ -139,6 +149,38 @@ func features() (map[isa][]string, error) {
 	}
 	asked[bmi2] = asked[avx2] // these kernels run at both levels
 	return asked, nil
+}
+
+// libraryConstant is a constant of the library, of a whole number of kilobytes.
+func libraryConstant(name string) (int, error) {
+	files, err := filepath.Glob("../*.go")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return 0, err
+		}
+		if m := regexp.MustCompile(`(?m)^const ` + name + ` = (\d+) << 10$`).FindSubmatch(text); m != nil {
+			n, err := strconv.Atoi(string(m[1]))
+			return n << 10, err
+		}
+	}
+	return 0, errors.Join(err, fmt.Errorf("the library has no constant %s", name))
+}
+
+// most is the most lanes that Go calls a kernel with.
+func (k kernel) most(t target, spec proof.Spec) (int, error) {
+	piece, err := libraryConstant("pieceBytes") // which one run processes at most
+	if err != nil {
+		return 0, err
+	}
+	unpack, err := libraryConstant("unpackBytes") // of words, for columns of other elements than words
+	switch {
+	case k.shape == packShape:
+		return 2*piece*8/spec.Lane - 1, err // without columns; the rest of a slice is less than two pieces
+	case k.shape == unpackShape && spec.Bits != spec.Word:
+		return unpack * 8 / spec.Word, err
+	}
+	return piece * 8 / spec.Bits, err
 }
 
 func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {

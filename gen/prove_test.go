@@ -45,7 +45,7 @@ func proveChanged(t *testing.T, symbol, from, to string) (string, error) {
 		t.Fatalf("no %s in the assembly", symbol)
 	}
 	var out bytes.Buffer
-	err := proof.Prove(&out, files, list, regexp.MustCompile(`^`+symbol+`$`).MatchString)
+	err := proof.Prove(&out, files, list, regexp.MustCompile(`^`+symbol+`$`).MatchString, "")
 	return out.String(), err
 }
 
@@ -67,7 +67,7 @@ func TestProofRefutes(t *testing.T) {
 		{"lanes of another width", "extractEachUnsigned32NEON", `WORD \$0x6ea(.*)`, `WORD $$0x6ee$1`, `by bfe`},
 		// Memory.
 		{"tail past the end", "insertEach32AVX2", `LEAQ -8\((\w+)\), (\w+)`, `LEAQ -7($1), $2`, `bfi_amd64.s:\d+: .*access to bytes .* of \w+, which has`},
-		{"store dropped", "insertEach32NEON", `FSTPQ .*`, ``, `not the same after a turn`},
+		{"store dropped", "insertEach32NEON", `FSTPQ .*`, ``, `writes the bytes .* of dst, want`},
 		{"store to a source", "insertEach32NEON", `FSTPQ (.*), \(R0\)`, `FSTPQ $1, (R1)`, `writes src, want only dst`},
 		{"unaligned streaming", "insertEach32AVX512", `ANDQ \$0x3f, (.*)`, `ANDQ $$0x1f, $1`, `VMOVNTDQ .*no multiple of 64`},
 		{"store before the load", "insertWarp32AVX2", `(VMOVDQU Y\d+, \(AX\))(\n(?:.*\n)*?)(VZEROUPPER)`, "$2$3", `by bfi|want`},
@@ -115,8 +115,17 @@ func TestProofRefutes(t *testing.T) {
 		{"undefined register", "insertEach32AVX2", `MOVQ base\+16\(FP\), (.*)`, ``, `is undefined`},
 		{"undefined flag", "insertEach32AVX2", `CMPQ .*`, ``, `depends on a flag that is undefined`},
 		// Control flow.
-		{"turns that move on unevenly", "insertEach32NEON", `ADD \$64, R1`, `ADD $$60, R1`, `not the same after a turn`},
+		{"turns that move on unevenly", "insertEach32NEON", `ADD \$64, R1`, `ADD $$60, R1`, `different expressions|by bfi`},
 		{"endless loop", "insertEach32AVX2", `SUBQ \$0x20, (\w+)\nJAE (vectors.*)`, "CMPQ AX, AX\nJAE $2", `access to|still running`},
+		{"a length of its own", "insertEach32AVX2", `(CMPQ (\w+), \$0x08\nJB (short\w+))`, "CMPQ $2, $$0xbb9\nJZ $3\n$1", `n = 3001`},
+		{"a length of its own, NEON", "insertEach32NEON", `(CMP \$\d+, (R\d+)\nBLT (short\w*))`, "CMP $$3001, $2\nBEQ $3\n$1", `n = 3001`},
+		{"long slices taken for short ones", "insertEach32AVX2", `(CMPQ (\w+), \$0x08\nJB (short\w+))`, "CMPQ $2, $$0x1000\nJAE $3\n$1", `n = 4096`},
+		{"length cut", "insertEach32AVX2", `MOVQ n\+40\(FP\), (\w+)`, "MOVQ n+40(FP), $1\nANDQ $$0x1fff, $1", `n = 8192`},
+		{"constant packed", "pack32AVX512", `CMPQ (\w+), \$0x08\nJAE added\d+`, ``, `access to|is undefined|column 0`},
+		{"threshold of constants", "pack32AVX512", `CMPQ (\w+), \$0x08\nJAE (added\d+)`, "CMPQ $1, $$0x09\nJAE $2", `access to`},
+		{"count of columns cut", "pack32AVX512", `MOVQ k\+24\(FP\), (\w+)`, "MOVQ k+24(FP), $1\nANDQ $$7, $1", `column \d+ is packed into nothing`},
+		{"no columns not looked for", "unpack32AVX2", `TESTQ \w+, \w+\nJZ field1Last`, ``, `of fields|still running`},
+		{"first lanes forgotten", "pack32AVX512", `LEAQ \(AX\)\(BX\*4\), (\w+)`, `MOVQ AX, $1`, `no multiple of 64`},
 		{"code that nothing reaches", "insertEach32AVX2", `RET`, "RET\nXORL AX, AX", `no length executes it`},
 		{"unknown instruction", "insertEach32AVX2", `VPSRLVD (.*)`, `VPMULLD $1`, `bfi_amd64.s:\d+: the proof does not know what "VPMULLD" computes`},
 		{"addresses compared", "insertEach32AVX2", `CMPQ .*`, `CMPQ AX, CX`, `something depends on the address of src`},
@@ -148,12 +157,12 @@ func TestProofRefutes(t *testing.T) {
 func TestProofNeedsTable(t *testing.T) {
 	files, list := checkedIn(t)
 	none := func(string) bool { return false }
-	err := proof.Prove(new(bytes.Buffer), files, list[1:], none)
+	err := proof.Prove(new(bytes.Buffer), files, list[1:], none, "")
 	if want := "TEXT " + list[0].Symbol + " is not in the table of kernels"; len(list) > 1 && list[1].Symbol != list[0].Symbol && (err == nil || err.Error() != want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	list[0].Symbol = "rotateAVX2"
-	err = proof.Prove(new(bytes.Buffer), files, list, func(symbol string) bool { return symbol == "rotateAVX2" })
+	err = proof.Prove(new(bytes.Buffer), files, list, func(symbol string) bool { return symbol == "rotateAVX2" }, "")
 	if want := "no TEXT of rotateAVX2, which is in the table of kernels"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

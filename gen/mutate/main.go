@@ -49,7 +49,7 @@ type suite struct {
 
 var suites = map[string]suite{
 	"avx2": {
-		goarch: "amd64", file: "bfi_amd64.s", symbols: `AVX2$|^laneBits$`, rules: slices.Concat(avx2Rules, amd64Rules), count: 92,
+		goarch: "amd64", file: "bfi_amd64.s", symbols: `AVX2$|^tables$`, rules: slices.Concat(avx2Rules, amd64Rules), count: 92,
 	},
 	"avx512": {
 		goarch: "amd64", file: "bfi_amd64.s", symbols: `AVX512$`, rules: slices.Concat(avx512Rules, amd64Rules), count: 16,
@@ -389,8 +389,8 @@ func (b *bench) sites(r rule) []*mutant {
 	starts := textLine.FindAllStringSubmatchIndex(b.text, -1)
 	var list []*mutant
 	for _, at := range from.FindAllStringSubmatchIndex(b.text, -1) {
-		// What comes before the functions is the lane bits.
-		function, start := "laneBits", 0
+		// The tables of data precede the functions.
+		function, start := "tables", 0
 		for _, s := range starts {
 			if s[0] <= at[0] {
 				function, start = b.text[s[2]:s[3]], s[0]

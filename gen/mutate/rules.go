@@ -45,7 +45,7 @@ var amd64Rules = []rule{
 	{name: "address of the first vector", from: `(.* )(64|96|128)(\(.*)`, to: `${1}0$3`},
 	{name: "address of half the scale", from: `(.*)\*8\)(.*)`, to: `$1*4)$2`},
 	{name: "address of double the scale", from: `(.*)\*4\)(.*)`, to: `$1*8)$2`},
-	{name: "store dropped", from: `(VMOV|VPMASKMOV)\w+ [XYZ]\d+, (K\d, |Y\d+, )?\S*\(\S+`, to: ``},
+	{name: "store dropped", from: `VMOV\w+ [XYZ]\d+, (K\d, )?\S*\(\S+`, to: ``},
 
 	{name: "loop steps too far", from: `ADDQ \$0x([124])0, (\w+)\nSUBQ (.*)`, to: "ADDQ $$0x${1}1, $2\nSUBQ $3"},
 	{name: "vector loop steps too far", from: `ADDQ \$0x0([48]), (\w+)\nSUBQ (.*)`, to: "ADDQ $$0x1$1, $2\nSUBQ $3"},

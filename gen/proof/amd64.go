@@ -311,27 +311,30 @@ func setLogic(m *machine, _, _, r value) {
 	if r.region == nil {
 		zero := m.constant(r.t.bits, 0)
 		m.flags.zero, m.flags.less = m.eq(r.t, zero), m.slt(r.t, zero)
+		m.flags.x, m.flags.y = r.t, zero
 	}
 }
 
 // setAdd sets those flags of a sum that are clear from the result.
 func setAdd(m *machine, _, _, r value) {
 	setLogic(m, value{}, value{}, r)
-	m.flags.below, m.flags.less = nil, nil
+	m.flags.below, m.flags.less, m.flags.even = nil, nil, true
 }
 
 // setSub sets the flags of x - y, which compare the two.
 func setSub(m *machine, x, y, r value) {
-	setLogic(m, value{}, value{}, r)
-	m.flags.below, m.flags.less = nil, nil
 	switch {
 	case x.region != y.region:
+		m.flags = flags{}
+		if r.region == nil {
+			m.flags.zero = m.eq(r.t, m.constant(r.t.bits, 0))
+		}
 	case x.region == nil:
-		m.flags.below, m.flags.less, m.flags.zero = m.ult(x.t, y.t), m.slt(x.t, y.t), m.eq(x.t, y.t)
+		m.flags = flags{zero: m.eq(x.t, y.t), below: m.ult(x.t, y.t), less: m.slt(x.t, y.t), x: x.t, y: y.t, even: true}
 	default:
 		// Offsets have a sign, for what is before the operand is below it. What addresses
 		// are as signed numbers is not known.
-		m.flags.below, m.flags.zero = m.slt(x.t, y.t), m.eq(x.t, y.t)
+		m.flags = flags{zero: m.eq(x.t, y.t), below: m.slt(x.t, y.t), x: x.t, y: y.t, even: true}
 	}
 }
 
@@ -508,6 +511,7 @@ func jump(c condition) meaning {
 		if t == nil {
 			return errFlag
 		}
+		m.logCompared(m.flags)
 		return m.branch(t, in.target)
 	}
 }
@@ -517,8 +521,13 @@ var errFlag = errors.New("depends on a flag that is undefined")
 // branch goes on at the target if a bit, which must be known, is 1.
 func (m *machine) branch(t *term, target int) error {
 	taken, err := m.decide(t)
+	to := goesOn
 	if taken {
-		m.next = target
+		m.next, to = target, jumps
+	}
+	if err == nil && m.ways[m.pc]&to == 0 {
+		m.ways[m.pc] |= to
+		m.news++
 	}
 	return err
 }
@@ -530,6 +539,7 @@ func amd64Choose(c condition) meaning {
 		if t == nil {
 			return errFlag
 		}
+		m.logCompared(m.flags)
 		v, err := m.scalar(in.operands[0], 64)
 		if err != nil {
 			return err
@@ -561,6 +571,13 @@ func zeroUpper(m *machine, _ *inst) error {
 	for r := range 16 {
 		if m.vectors[r] != nil {
 			m.vectors[r] = m.view(m.vectors[r], 16, 0)
+		}
+		if s := m.shades[r]; s.id != 0 {
+			p, of, err := m.stampOf(m.pc*4, []source{{partShade, s.id, s.lane, s.lies}})
+			if err != nil {
+				return err
+			}
+			m.shades[r] = shade{m.idOf(p), of.lane, of.lies}
 		}
 	}
 	m.dirty = false
@@ -849,49 +866,23 @@ func amd64Stream(m *machine, in *inst) error {
 	if err != nil {
 		return err
 	}
-	n, err := m.number(at)
-	if err != nil {
+	if err := m.aligned(at, in.operands[0].size); err != nil {
 		return err
-	}
-	size := in.operands[0].size
-	if low := m.extract(n, 0, bits.TrailingZeros(uint(size))); !low.is(0) {
-		return fmt.Errorf("to an address that is no multiple of %d", size)
 	}
 	m.streamed = true
 	return m.storeVector(in, 0)
 }
 
-// maskedMove is VPMASKMOV: lanes whose highest bit in the mask is set.
-func maskedMove(bits int) meaning {
-	return func(m *machine, in *inst) error {
-		size := max(in.operands[0].size, in.operands[2].size)
-		mask, err := m.readVector(in.operands[1].reg, size, bits)
-		if err != nil {
-			return err
-		}
-		guard := m.signs(mask)
-		if in.operands[2].kind == isVector {
-			at, err := m.memory(in.operands[0])
-			if err != nil {
-				return err
-			}
-			v, err := m.load(at, size, bits, guard)
-			if err != nil {
-				return err
-			}
-			m.writeVector(in.operands[2].reg, m.masked(in, v, nil, guard))
-			return nil
-		}
-		v, err := m.readVector(in.operands[0].reg, size, bits)
-		if err != nil {
-			return err
-		}
-		at, err := m.memory(in.operands[2])
-		if err != nil {
-			return err
-		}
-		return m.store(at, v, guard)
+// aligned fails unless an address is a multiple of a vector's size.
+func (m *machine) aligned(at value, size int) error {
+	n, err := m.number(at)
+	if err != nil {
+		return err
 	}
+	if low := m.extract(n, 0, bits.TrailingZeros(uint(size))); !low.is(0) {
+		return fmt.Errorf("to an address that is no multiple of %d", size)
+	}
+	return nil
 }
 
 // low moves the lowest bits between vector registers and others.
@@ -1324,7 +1315,7 @@ var amd64Table = map[string]meaning{
 	"SFENCE": func(m *machine, _ *inst) error { m.streamed = false; return nil },
 
 	"JMP": jump(always),
-	"JB":  jump(isBelow), "JAE": jump(opposite(isBelow)), "JNB": jump(opposite(isBelow)),
+	"JB":  jump(isBelow), "JAE": jump(opposite(isBelow)),
 	"JBE": jump(isAtMost), "JA": jump(opposite(isAtMost)), "JHI": jump(opposite(isAtMost)),
 	"JZ": jump(isZero), "JE": jump(isZero), "JNZ": jump(opposite(isZero)), "JNE": jump(opposite(isZero)),
 	"JLT": jump(isLess), "JGE": jump(opposite(isLess)), "JLE": jump(isNoMore), "JGT": jump(opposite(isNoMore)),
@@ -1344,14 +1335,13 @@ var amd64Table = map[string]meaning{
 	}, setAdd),
 	"STC":  func(m *machine, _ *inst) error { m.flags.below = m.constant(1, 1); return nil },
 	"ANDQ": amd64Binary(64, numbers((*terms).and), setLogic), "ORQ": amd64Binary(64, numbers((*terms).or), setLogic),
-	"XORQ": amd64Binary(64, numbers((*terms).xor), setLogic), "XORL": amd64Binary(32, numbers((*terms).xor), setLogic),
+	"XORL": amd64Binary(32, numbers((*terms).xor), setLogic),
 	"NEGQ": amd64Unary(64, negate, func(m *machine, x, _, r value) { setSub(m, value{t: m.constant(64, 0)}, x, r) }),
 	"NOTL": amd64Unary(32, (*terms).not, nil), "NOTQ": amd64Unary(64, (*terms).not, nil),
 	"DECQ": amd64Unary(64, func(s *terms, x *term) *term { return s.sub(x, s.constant(64, 1)) },
 		func(m *machine, x, _, r value) {
-			below := m.flags.below
 			setSub(m, x, value{t: m.constant(64, 1)}, r)
-			m.flags.below = below
+			m.flags.below = nil // it is what it was before, which nobody wants to know
 		}),
 	"BSRQ": highestBit,
 	"SHLQ": amd64Shift(64, opShl), "SHRQ": amd64Shift(64, opLshr), "SHRL": amd64Shift(32, opLshr),
@@ -1368,8 +1358,8 @@ var amd64Table = map[string]meaning{
 
 	"VMOVDQU": copyVector(0), "VMOVDQA": betweenRegisters(copyVector(0)), "VMOVDQA64": betweenRegisters(copyVector(64)),
 	"VMOVDQU8": copyVector(8), "VMOVDQU16": copyVector(16), "VMOVDQU32": copyVector(32), "VMOVDQU64": copyVector(64),
-	"VMOVNTDQ": amd64Stream, "VPMASKMOVD": maskedMove(32), "VPMASKMOVQ": maskedMove(64),
-	"VMOVD": lowMove(32), "VMOVQ": lowMove(64),
+	"VMOVNTDQ": amd64Stream,
+	"VMOVD":    lowMove(32), "VMOVQ": lowMove(64),
 	"VPBROADCASTB": broadcast(8), "VPBROADCASTW": broadcast(16),
 	"VPBROADCASTD": broadcast(32), "VPBROADCASTQ": broadcast(64),
 	"VPMOVZXBW": widen(8, 16, (*terms).zext), "VPMOVZXBD": widen(8, 32, (*terms).zext), "VPMOVZXBQ": widen(8, 64, (*terms).zext),
@@ -1401,7 +1391,7 @@ var amd64Table = map[string]meaning{
 	"VPSUBD": lanes2(32, (*terms).sub), "VPSUBQ": lanes2(64, (*terms).sub),
 	"VPSUBUSW": lanes2(16, subtractToZero), "VPMINUB": lanes2(8, least),
 	"VPTESTMB": testToMask(8), "VPMOVMSKB": signsToGeneral(8),
-	"VPCMPEQB": lanes2(8, equal), "VPCMPEQW": lanes2(16, equal), "VPCMPEQD": lanes2(32, equal), "VPCMPEQQ": lanes2(64, equal),
+	"VPCMPEQB": lanes2(8, equal), "VPCMPEQW": lanes2(16, equal), "VPCMPEQD": lanes2(32, equal),
 	"VPCMPGTB": lanes2(8, greater), "VPCMPGTW": lanes2(16, greater), "VPCMPGTD": lanes2(32, greater), "VPCMPGTQ": lanes2(64, greater),
 	"VPBLENDVB": blend(8), "VBLENDVPS": blend(32), "VBLENDVPD": blend(64),
 }

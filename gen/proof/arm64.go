@@ -72,7 +72,7 @@ func arm64Operand(s string) (operand, error) {
 }
 
 var arm64Conditions = map[string]condition{
-	"EQ": isZero, "NE": opposite(isZero), "LT": isLess, "GE": opposite(isLess), "LE": isNoMore, "GT": opposite(isNoMore),
+	"EQ": isZero, "NE": opposite(isZero), "LT": isLess, "GE": opposite(isLess),
 }
 
 // arm64Shifted is the instructions whose first operand may be a register shifted.
@@ -96,6 +96,7 @@ func arm64Decode(in *inst) error {
 	in.run = arm64Table[name]
 	if post && in.run != nil && len(in.operands) == 2 && in.operands[0].kind == isMemory {
 		in.run = postIndexed(in.run, in.operands[0])
+		in.post = in.operands[0].disp
 		in.operands[0].disp = 0
 		return nil
 	}
@@ -279,6 +280,7 @@ func arm64Select(m *machine, in *inst) error {
 	if t == nil {
 		return errFlag
 	}
+	m.logCompared(m.flags)
 	x, err := m.readGeneral(in.operands[1].reg, 64)
 	if err != nil {
 		return err
@@ -306,6 +308,7 @@ func testBit(zero bool) meaning {
 			return err
 		}
 		t := m.extract(x, int(in.operands[0].imm), 1)
+		m.logCompared(flags{x: x})
 		if zero {
 			t = m.not(t)
 		}
@@ -350,6 +353,7 @@ func branchZero(zero bool) meaning {
 		t := m.constant(1, 0) // an operand is not at address 0
 		if v.region == nil {
 			t = m.eq(v.t, m.constant(64, 0))
+			m.logCompared(flags{x: v.t, y: m.constant(64, 0), zero: t, even: true})
 		}
 		if !zero {
 			t = m.not(t)
@@ -688,7 +692,7 @@ var arm64Table = map[string]meaning{
 	"B":   jump(always),
 	"BEQ": jump(isZero), "BNE": jump(opposite(isZero)),
 	"BLT": jump(isLess), "BGE": jump(opposite(isLess)),
-	"BLE": jump(isNoMore), "BGT": jump(opposite(isNoMore)),
+	"BLE": jump(isNoMore),
 	"CBZ": branchZero(true), "CBNZ": branchZero(false),
 
 	"MOVD": arm64Move(64), "MOVWU": arm64Move(32), "MOVHU": arm64Move(16), "MOVBU": arm64Move(8),
@@ -703,7 +707,7 @@ var arm64Table = map[string]meaning{
 	"LSR": arm64Binary(numbers(func(s *terms, x, n *term) *term { return s.shift(opLshr, x, s.and(n, s.constant(64, 63))) }), nil),
 
 	"FMOVS": arm64Single, "FMOVD": arm64Float(64), "FMOVQ": arm64Float(128),
-	"FLDPD": arm64Pair(64), "FSTPD": arm64Pair(64), "FLDPQ": arm64Pair(128), "FSTPQ": arm64Pair(128),
+	"FLDPQ": arm64Pair(128), "FSTPQ": arm64Pair(128),
 	"VLD1R": arm64Replicate, "VMOVI": arm64Immediate, "VTBL": lookUp,
 	"VMOV":  arm64Bitwise(false, func(_ *terms, l []*term) *term { return l[0] }),
 	"VMOVQ": arm64Constant, "VDUP": arm64Duplicate,

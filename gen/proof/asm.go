@@ -23,12 +23,20 @@ type function struct {
 	reached []bool // the instructions that a run has executed
 }
 
+// An exit is where a jump goes: one bit for each.
+type exit uint8
+
+const (
+	goesOn exit = 1 << iota
+	jumps
+)
+
 // reach adds to the instructions that a run has executed.
 func (f *function) reach(list []bool) {
 	f.Lock()
 	defer f.Unlock()
 	if f.reached == nil {
-		f.reached = make([]bool, len(list))
+		f.reached = make([]bool, len(f.insts))
 	}
 	for i, is := range list {
 		f.reached[i] = f.reached[i] || is
@@ -72,6 +80,9 @@ type inst struct {
 	operands []operand // in the text's order
 	target   int       // of a branch: an index into the function's instructions
 	needs    []string  // features of the processor, as cpuid calls them
+	vector   bool      // it computes with vector registers
+	even     bool      // its result is a sum of its operands, each some times
+	post     int64     // arm64: by how much the base of its operand in memory moves on
 	run      meaning
 }
 
@@ -114,7 +125,7 @@ const (
 )
 
 var (
-	declaration = regexp.MustCompile(`(?m)^func (\w+)\((.*)\)$`) // in Go, without a body
+	declaration = regexp.MustCompile(`(?m)^func (\w+)\(([^()]*)\)$`) // in Go, without a body
 	textStart   = regexp.MustCompile(`^TEXT ·(\w+)\(SB\), (?:NOSPLIT, \$0|\$(\d+))-(\d+)$`)
 	dataLine    = regexp.MustCompile(`^DATA (\w+)<>\+(\d+)\(SB\)/(\d), \$(0x[0-9a-f]+|\d+)$`)
 	labelLine   = regexp.MustCompile(`^(\w+):$`)
@@ -128,7 +139,7 @@ var (
 func declarations(text string) map[string]string {
 	list := map[string]string{}
 	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
-		list[m[1]] = m[2]
+		list[m[1]] = strings.Join(strings.Fields(m[2]), " ")
 	}
 	return list
 }
@@ -223,6 +234,7 @@ func parse(file, text string, a *arch, declared map[string]string) (map[string]*
 			if err := a.decode(in); err != nil {
 				return fail("%v", err)
 			}
+			in.vector, in.even = in.visible(), in.sums()
 			f.insts = append(f.insts, in)
 		}
 	}

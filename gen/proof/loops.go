@@ -6,7 +6,6 @@ import "fmt"
 // are the same but for counters and lanes, which move on by as much in each turn,
 // then one turn stands for all. Loops within them are part of their turns.
 type loops struct {
-	depth int           // how many loops those are in that are compared
 	last  map[int]*turn // by the loop's first instruction
 	most  int           // lanes of the longest turn
 	dense *denseLoop    // of a Dense kernel: how its states are compared

@@ -62,8 +62,11 @@ type model struct {
 	loads    map[loadKey]*vec
 	vecs     map[string]*vec // by their lanes
 	signBits map[*vec]*term
-	granule  int    // how many low bits of dst's address are known
-	reached  []bool // instructions that a run has executed
+	*blindness
+	granule int    // how many low bits of dst's address are known
+	reached []bool // instructions that a run has executed
+	news    int    // how often something was found that no run before has met
+	ways    []exit // where its jumps went
 }
 
 // A resultKey identifies an instruction's result by its sources.
@@ -82,7 +85,7 @@ type loadKey struct {
 func newModel(f *function) *model {
 	return &model{
 		terms: newTerms(), function: f, results: map[resultKey]*vec{}, loads: map[loadKey]*vec{}, vecs: map[string]*vec{}, signBits: map[*vec]*term{},
-		reached: make([]bool, len(f.insts)),
+		reached: make([]bool, len(f.insts)), ways: make([]exit, len(f.insts)), blindness: newBlindness(f),
 	}
 }
 
@@ -114,6 +117,10 @@ type machine struct {
 	way       way
 	apart     bool    // the run is of the way on which no lane is active: nothing is stored
 	skips     []*skip // whose ways have not met
+	sight
+	touch  *touch                       // what the instruction does, if that is being found out
+	trace  uint64                       // of all accesses by vectors
+	stores func(offset, size int) error // if not nil, called after each store to dst
 }
 
 // flags are what condition flags say of the last two numbers that were compared,
@@ -122,6 +129,8 @@ type flags struct {
 	zero  *term // equal
 	below *term // less, as unsigned numbers
 	less  *term // less, as signed numbers
+	x, y  *term // the two numbers
+	even  bool  // they are sums of others, or others themselves
 }
 
 const mostSteps = 1 << 20
@@ -146,7 +155,10 @@ func (m *machine) run() error {
 		if m.ended {
 			return nil
 		}
-		if m.next <= m.pc && m.loops != nil && m.function.depth(m.next, m.pc) == m.loops.depth {
+		if m.blind && m.next <= m.pc {
+			m.arrive()
+		}
+		if m.next <= m.pc && m.loops != nil && m.function.depth(m.next, m.pc) == 0 {
 			if err := m.loops.arrive(m); err != nil {
 				return fmt.Errorf("%s:%d: %s: %w", m.function.file, in.line, in.text, err)
 			}
@@ -160,7 +172,7 @@ func (m *machine) run() error {
 func (m *machine) step(in *inst) error {
 	m.reached[m.pc] = true
 	m.next = m.pc + 1
-	return in.run(m, in)
+	return m.execute(in)
 }
 
 // General registers.
@@ -320,6 +332,9 @@ func (m *machine) subValues(v, w value) (value, error) {
 // Vector registers.
 
 func (m *machine) readVector(r, size, bits int) (*vec, error) {
+	if m.touch != nil && !slices.Contains(m.touch.reads, r) {
+		m.touch.reads = append(m.touch.reads, r)
+	}
 	if m.vectors[r] == nil {
 		return nil, fmt.Errorf("%s%d is undefined", m.function.arch.vector, r)
 	}
@@ -327,6 +342,9 @@ func (m *machine) readVector(r, size, bits int) (*vec, error) {
 }
 
 func (m *machine) writeVector(r int, v *vec) {
+	if m.touch != nil {
+		m.touch.writes = append(m.touch.writes, r)
+	}
 	m.vectors[r] = v
 	m.dirty = true
 }
@@ -395,7 +413,11 @@ func (m *machine) within(v value, size int) (*region, int, error) {
 func (m *machine) memory(o operand) (value, error) {
 	if o.kind == isStatic {
 		r, err := m.constantRegion(o.name)
-		return value{m.constant(64, uint64(o.disp)), r}, err
+		at := value{m.constant(64, uint64(o.disp)), r}
+		if m.touch != nil {
+			m.touch.at = at
+		}
+		return at, err
 	}
 	sum, err := m.readGeneral(o.base, 64)
 	if err == nil && o.index >= 0 {
@@ -418,6 +440,9 @@ func (m *machine) memory(o operand) (value, error) {
 	if err == nil && sum.region == nil {
 		_, err = known(sum)
 	}
+	if m.touch != nil {
+		m.touch.at = sum
+	}
 	return sum, err
 }
 
@@ -431,6 +456,7 @@ func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
 			bits = r.bits
 		}
 	}
+	m.learn(v, access{size: size, bits: bits, guarded: guard != nil})
 	n := bits / 8
 	first, end := m.guarded(guard, size/n)
 	if first == end {
@@ -445,6 +471,9 @@ func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
 	}
 	if err := m.guardedBySkip(r, offset, (end-first)*n); err != nil {
 		return nil, err
+	}
+	if m.touch != nil {
+		m.follow(r, offset, size)
 	}
 	offset -= first * n
 	key := loadKey{r.content, offset, size, bits, guard}
@@ -502,6 +531,9 @@ func (r *region) fixed() bool { return !r.writable && !r.scratch && r.stands == 
 
 // reads checks the order of reads and writes.
 func (m *machine) reads(r *region, offset, size int) error {
+	if m.blind {
+		return m.readsBlind(r, offset, size)
+	}
 	if !m.stored || m.dst.written == nil {
 		return nil
 	}
@@ -579,6 +611,10 @@ func (m *machine) byteAt(r *region, offset int) (cell, error) {
 // store stores lanes. Those that are zero in the guard, if there is one, are not
 // accessed; those of which it depends on an operand are written or not.
 func (m *machine) store(v value, x *vec, guard *term) error {
+	if m.blind {
+		return m.storeScalar(v, x.lanes[0])
+	}
+	m.learn(v, access{size: x.size(), bits: x.bits, guarded: guard != nil, store: true})
 	n := x.bits / 8
 	first, end := m.guarded(guard, len(x.lanes))
 	if first == end {
@@ -596,6 +632,9 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 	}
 	if err := m.guardedBySkip(r, at, (end-first)*n); err != nil {
 		return err
+	}
+	if m.touch != nil {
+		m.follow(r, at, x.size())
 	}
 	if r.cells == nil {
 		r.cells = make([]cell, r.to)
@@ -628,6 +667,9 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 				r.unguarded[offset+k] = 1
 			}
 		}
+	}
+	if m.stores != nil && r == m.dst {
+		return m.stores(at, (end-first)*n)
 	}
 	return nil
 }

@@ -30,11 +30,34 @@ func (s *subject) executePack() error {
 		row.choices += t.outcome
 	}
 	row.base = true
+	// What every length is run with: no column, and three of which one is a constant.
+	few := situation{kinds: []int{lists[len(lists)-2][0], constantKind | 1, SignKind}, base: true}
+	for size := range 4 {
+		lists = append(lists, []int{constantKind | size})
+	}
 	return s.lengths(func(n int, compare bool) error {
 		run := func(at situation, low int) error {
+			if at.stream && (s.Spec.Bits < s.Spec.Lane || s.name(Stream) == "") {
+				return nil // Go asks for no stream
+			}
 			at.low, at.lanes = low, low+n
 			_, err := s.alignments(at, compare)
 			return err
+		}
+		if s.sparse {
+			// A piece is shorter the more columns there are.
+			low := []int{0, 5, 64, 4096}[n%4]
+			for _, at := range []situation{{}, few} {
+				if n*(len(at.kinds)+1) > s.most() {
+					break
+				}
+				for _, at.stream = range []bool{false, true} {
+					if err := run(at, low); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
 		}
 		for _, list := range lists {
 			if err := run(situation{kinds: list}, 0); err != nil {
@@ -47,8 +70,11 @@ func (s *subject) executePack() error {
 				return err
 			}
 		}
-		if s.Spec.Bits < s.Spec.Lane {
-			return nil // Go asks for no stream
+		for _, stream := range []bool{false, true} {
+			few.stream = stream
+			if err := run(few, []int{0, 5, 64, 4096}[n%4]); err != nil {
+				return err
+			}
 		}
 		// Here is a run for each alignment: the lengths take turns with all else.
 		left := n
@@ -83,19 +109,30 @@ func (s *subject) executeUnpack() error {
 	size := bits.TrailingZeros(uint(s.Spec.Bits / 8))
 	return s.lengths(func(n int, compare bool) error {
 		for _, kind := range []int{size, size | signedKind} {
-			at := situation{lanes: n, kinds: []int{kind}}
-			streams, err := s.alignments(at, compare)
-			if at.stream = true; err == nil && streams {
-				_, err = s.alignments(at, compare)
+			// Without and with lanes before the first. The lengths take turns with how many.
+			lows := []int{0, []int{5, 64, 4096}[n%3]}
+			if s.sparse {
+				lows = lows[n%2 : n%2+1]
 			}
-			at.stream = false
-			// With lanes before the first.
-			if at.low, at.lanes = 5, 5+n; err == nil {
-				err = s.choices(at, compare, func(*machine) {})
+			for _, low := range lows {
+				at := situation{low: low, lanes: low + n, kinds: []int{kind}}
+				streams, err := s.alignments(at, compare)
+				if at.stream = true; err == nil && streams {
+					_, err = s.alignments(at, compare)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			if err != nil {
-				return err
+			if s.sparse {
+				continue
 			}
+			if n < 3 {
+				if err := s.manyColumns(n, kind); err != nil {
+					return err
+				}
+			}
+			at := situation{low: 5, lanes: 5 + n}
 			// The lengths take turns with the other's kind and what is decided.
 			other := n%4 | n/4%2*signedKind
 			at.stream = n/8%2 > 0 && s.Spec.Bits < s.Spec.Word && elementBits(other) < s.Spec.Word // so does Go
@@ -114,18 +151,39 @@ func (s *subject) executeUnpack() error {
 	})
 }
 
+// manyColumns runs an unpack kernel on no column, and on nine.
+func (s *subject) manyColumns(n, kind int) error {
+	if _, err := s.run(situation{lanes: n, kinds: []int{}}, false); err != nil {
+		return err
+	}
+	at := situation{lanes: n, kinds: slices.Repeat([]int{kind}, 9), choices: strings.Repeat("01", 64)}
+	for at.dst = range at.kinds {
+		if _, err := s.run(at, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // columns is the array that describes the columns.
 func (s *subject) columns(m *machine, o Operand, at situation, operand func(string, int) *region) *region {
 	array := operand(o.Name, 0)
 	array.content = fmt.Sprint(o.Name, at.kinds)
 	array.from, array.to = 0, len(at.kinds)*o.Size
 	array.pointers, array.fields = map[int]value{}, map[int]*term{}
+	if len(at.kinds) == 0 && s.Shape == Unpack {
+		m.dst = &region{name: "no column", bits: s.Spec.Bits} // nothing may be written
+	}
 	for k, kind := range at.kinds {
 		known := map[int]*term{}
 		for _, f := range o.Fields {
 			offset := k*o.Size + f.Offset
 			switch f.Role {
 			case Source:
+				if kind&constantKind != 0 {
+					array.fields[offset] = s.constant(64, 0) // it is no address
+					continue
+				}
 				column := operand(columnName(f.Role, k), elementBits(kind))
 				column.content = fmt.Sprint(column.name, "of", column.bits)
 				column.exact = column.bits == s.Spec.Bits
@@ -137,7 +195,7 @@ func (s *subject) columns(m *machine, o Operand, at situation, operand func(stri
 			case MoveMask:
 				array.fields[offset] = s.symbol(64, columnName(f.Role, k)+":", 0)
 			case Kind:
-				known[offset] = s.constant(8, uint64(kind&^signedKind))
+				known[offset] = s.constant(8, uint64(kind&^signedKind&^constantKind|kind&constantKind/2))
 			case Signed:
 				if s.Shape == Unpack {
 					known[offset] = s.constant(8, uint64(kind/signedKind))
@@ -211,6 +269,9 @@ func (s *subject) claimColumns(m *machine, key claimKey, lane int, at situation)
 	have := key.have
 	steps := make([]*term, len(at.kinds))
 	for k := len(at.kinds) - 1; k >= 0; k-- {
+		if at.kinds[k]&constantKind != 0 {
+			continue // it is in Constant already
+		}
 		before, err := s.before(have, k)
 		if err != nil {
 			return fmt.Errorf("lane %d: %w", lane, err)
@@ -225,6 +286,9 @@ func (s *subject) claimColumns(m *machine, key claimKey, lane int, at situation)
 	}
 	s.add(claimKey{have: have, spec: bottom.Spec, same: fmt.Sprint(at.base)}, claim{bottom, lane, at})
 	for k, step := range steps {
+		if step == nil {
+			continue
+		}
 		th := theorem{Spec: s.Spec, have: step, roles: map[string]Role{"before": Before}, given: s.asFirst(m.given(ofColumn(k)), k)}
 		th.Word = elementBits(at.kinds[k])
 		th.Instruction = Move

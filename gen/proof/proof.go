@@ -1,56 +1,3 @@
-// Package proof proves the library's assembly: that the checked-in text of every
-// kernel computes in each lane what PTX or the AMD ISA says, for all data.
-//
-// It reads the assembly files and nothing of how they were made. Each function is
-// executed from its entry to RET with general registers, flags and addresses as
-// numbers, and lanes as expressions of the operands' lanes, which are unknown
-// (machine.go; amd64.go and arm64.go are the instructions). This is done for every
-// length from 0 to two turns of the longest loop past where the last of its
-// instructions is first executed, for every alignment of dst where that makes a
-// difference, with and without stream, and where dst is an operand if the order of
-// reads and writes lets that make a difference. It is an error, which names the
-// line and the situation, if an instruction reads an undefined register or flag,
-// accesses memory outside the operands, writes anything but dst or, with AVX-512,
-// to a lane that is not active, lets data other than a mask decide where it goes on or
-// what it accesses, breaks the calling convention, or is never executed at all. For longer
-// slices, the states at the head of each outer loop are compared, at lengths
-// further and further apart: they must be the same in each turn but for counters
-// and lanes that move on evenly.
-//
-// At each length a Pack kernel is run with no column, with one of each kind, and
-// with a row in which each kind comes after each, which is with base, and with and
-// without lanes before the first. More columns are not run: what a column adds in
-// the row must be what it adds alone, and each turn of the loop over columns is the
-// same instructions. With stores that bypass the cache there is a run for each
-// alignment, and lengths take turns with columns, base and lanes before the first
-// instead of being run with all of them. An Unpack kernel is run with one column of
-// each kind, and with another one before or after it, with whose kinds the lengths
-// take turns: a column must be what it is alone.
-//
-// A masked kernel may jump by bits of the mask (skip.go). Such a jump must go one way
-// exactly when some lanes are all inactive. That way may not write. Where the two ways
-// meet, dst must hold what it held at the jump if those lanes are inactive. It is also an
-// error if a masked kernel accesses an operand but where such a jump skips the access:
-// if none of 64 lanes is active, counted from a multiple of 64, none of them is accessed.
-//
-// A Permute kernel is run on calls with each size of groups and each stride, but not with
-// every table of where bytes come from: permute.go says which. Each byte of dst must be the
-// byte of a move, or of the value, that the call asks for, and no gap may be written. No
-// theorem is needed for that.
-//
-// Then z3 shows that each expression that occurs, with lanes counted from the
-// result's own, equals the specification (theorem.go). Lanes have few different
-// expressions, so each is proved once.
-//
-// What is assumed: that the tables of instructions say what processors do, which a
-// test compares with processors; that terms are simplified rightly, which a test
-// compares with their values; z3; Go's assembler; and that Go calls kernels as the
-// table of kernels and the roles of operands say. That is the Go code's part, and
-// tested only: that mask and value are the field's in every lane, that shift, mask
-// and sign are those of the field (extract.go shows that bfe comes out then, but
-// for Field.From), that the fields of a Pack have no bit in common, and those of an
-// Unpack end in the words and the elements, or Go makes others of them that do, and
-// that pieces of a slice are handed out as one.
 package proof
 
 import (
@@ -75,6 +22,7 @@ type Kernel struct {
 	Overlap  bool       // operands may overlap dst in any way, rather than be dst exactly
 	Guarded  bool       // lanes that are not active are not even rewritten
 	Least    int        // the fewest lanes that it is called with
+	Most     int        // the most
 	Forks    bool       // Pack: where it goes depends on the sign of a column's shift
 	Features []string   // of processors that it is called on, as cpuid calls them
 	Move     MoveLayout // Permute: what describes a move
@@ -173,8 +121,12 @@ const (
 // SignKind in a column's kind says that its sign is added, rather than its bits.
 const SignKind = 4
 
-// signedKind in a situation's kind says that the field is signed.
-const signedKind = 8
+// In a situation's kind, signedKind says that Unpack's field is signed, and constantKind
+// that Pack's field is a constant, which kernels pass over: in a column's kind that is 8.
+const (
+	signedKind   = 8
+	constantKind = 16
+)
 
 // elementBits is the width of elements of a kind.
 func elementBits(kind int) int { return 8 << (kind & 3) }
@@ -182,9 +134,14 @@ func elementBits(kind int) int { return 8 << (kind & 3) }
 // A File is an assembly file, or a Go file that declares functions of one.
 type File struct{ Name, Text string }
 
-// Prove proves the kernels that are chosen, and writes a line for each.
-func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol string) bool) error {
+// Prove proves the kernels that are chosen, and writes a line for each. What was proved
+// it remembers in a directory, unless that is empty, and does not prove it again.
+func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol string) bool, directory string) error {
 	functions, err := parseAll(files)
+	if err != nil {
+		return err
+	}
+	known, err := newCache(directory)
 	if err != nil {
 		return err
 	}
@@ -216,14 +173,22 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	var mutex sync.Mutex
 	inParallel(len(subjects), func(i int) {
 		s := subjects[len(subjects)-1-i] // those of several columns take long, and are the last
-		errs[i] = s.prove(shared)
+		f := s.function
+		left := known.find(s)
+		if s.remembered = left != nil; !s.remembered {
+			if errs[i] = s.prove(shared); errs[i] == nil {
+				left = &record{s.reached}
+				errs[i] = known.add(s, *left)
+			}
+		}
 		s.model = nil // it is large
 		mutex.Lock()
 		defer mutex.Unlock()
 		if errs[i] != nil {
 			fmt.Fprintf(w, "%s: wrong: %v\n", s, errs[i])
 		} else {
-			fmt.Fprintf(w, "%s: proved in %d runs, up to %d lanes, %d expressions, %.1f + %.1f s\n", s, s.runs, s.longest, len(s.claims), s.executing.Seconds(), s.solving.Seconds())
+			f.reach(left.Reached)
+			s.line(w)
 		}
 	})
 	wrong := 0
@@ -250,7 +215,13 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	}
 	list := slices.Collect(maps.Keys(extractions))
 	failed := make([]error, len(list))
-	inParallel(len(list), func(i int) { failed[i] = list[i].prove() })
+	inParallel(len(list), func(i int) {
+		if known.find(list[i]) == nil {
+			if failed[i] = list[i].prove(); failed[i] == nil {
+				failed[i] = known.add(list[i], record{})
+			}
+		}
+	})
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
@@ -399,15 +370,18 @@ func (s situation) String() string {
 type subject struct {
 	Kernel
 	*model
-	runs, longest int
-	executing     time.Duration
-	solving       time.Duration
-	turn          int                   // lanes of the longest turn of a loop
-	checked       map[laneKey]*term     // a lane's expression, relative to the lane
-	met           map[claimKey][][]cell // what lanes have held, by the situation as far as it matters
-	claims        map[claimKey]claim
-	order         []claimKey        // of claims
-	apart         map[claimKey]bool // Pack, Unpack: expressions that have been taken apart
+	runs, looks int  // with lanes and without
+	longest     int  // how many lanes are run in every situation
+	sparse      bool // of the alignments of dst one is run
+	remembered  bool // it was proved before
+	executing   time.Duration
+	solving     time.Duration
+	turn        int                   // lanes of the longest turn of a loop
+	checked     map[laneKey]*term     // a lane's expression, relative to the lane
+	met         map[claimKey][][]cell // what lanes have held, by the situation as far as it matters
+	claims      map[claimKey]claim
+	order       []claimKey        // of claims
+	apart       map[claimKey]bool // Pack, Unpack: expressions that have been taken apart
 }
 
 // A claimKey is a lane's expression, and what else its theorem depends on.
@@ -461,7 +435,6 @@ func (s *subject) prove(shared *solver) error {
 	if err != nil {
 		return err
 	}
-	s.function.reach(s.reached)
 	start = time.Now()
 	defer func() { s.solving = time.Since(start) }()
 	for _, t := range s.order {
@@ -497,11 +470,50 @@ func (s *subject) execute() error {
 	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
 }
 
-// lengths runs every length that is wanted. First it finds, by lengths further and
-// further apart, which instructions can be executed and how long the turns of
-// loops are. A length must be run alike each time, or the search for what executes
-// an instruction again need not end.
+// lengths runs every length that is wanted. If runs can be blind, that is every length
+// that Go asks for. All that else makes a difference is tried up to two turns and a
+// vector past the last length at which something new was met, and one alignment of dst
+// after another from there on.
 func (s *subject) lengths(run func(n int, compare bool) error) error {
+	if !s.blindly(situation{}) {
+		return s.someLengths(run)
+	}
+	vector := 1 << s.granule * 8 / s.Spec.Bits
+	last := s.Least // where something new was met
+	for n := s.Least; n <= s.most(); n++ {
+		met, turn := s.news, s.turn
+		s.longest = last + 2*s.turn + vector
+		s.sparse = n > s.longest
+		if err := run(n, false); err != nil {
+			return err
+		}
+		switch {
+		case s.sparse && s.news > met:
+			last = n
+			n-- // it is run once more, with all that makes a difference
+		case s.news > met:
+			last = n
+		case s.turn > turn:
+			n = last
+		}
+	}
+	s.sparse = false
+	return nil
+}
+
+// most is the most lanes that are run.
+func (s *subject) most() int {
+	if s.Most > 0 {
+		return s.Most
+	}
+	return 64 << 10 * 8 / s.Spec.Lane
+}
+
+// someLengths is lengths for kernels whose runs are all with lanes. First it finds, by
+// lengths further and further apart, which instructions can be executed and how long the
+// turns of loops are. A length must be run alike each time, or the search for what
+// executes an instruction again need not end.
+func (s *subject) someLengths(run func(n int, compare bool) error) error {
 	for n := s.Least; n <= mostBytes*8/s.Spec.Lane; n += 1 + n/4 {
 		if err := run(n, true); err != nil {
 			return err
@@ -557,8 +569,16 @@ func (s *subject) situations(at situation, compare bool) error {
 
 // alignments reports whether stream makes a difference.
 func (s *subject) alignments(at situation, compare bool) (streams bool, err error) {
-	for at.align = range 1 << s.granule {
-		if at.stream && at.align*8%s.Spec.Bits != 0 {
+	granules := 1 << s.granule
+	first, end := 0, granules
+	if s.sparse {
+		first = (at.lanes + at.lanes/granules) % granules
+		if end = first + 1; at.stream && !s.narrow() {
+			first &^= s.Spec.Bits/8 - 1
+		}
+	}
+	for at.align = first; at.align < end; at.align++ {
+		if at.stream && at.align*8%s.Spec.Bits != 0 && !s.narrow() {
 			continue // Go asks for that only where dst is aligned to its lanes
 		}
 		seen := false
@@ -567,11 +587,16 @@ func (s *subject) alignments(at situation, compare bool) (streams bool, err erro
 			streams = streams || m.used[Stream]
 			seen = seen || m.dst.seen
 			for _, r := range m.regions {
-				reread[r.name] = reread[r.name] || r.reread
+				if r.reread {
+					reread[r.name] = true
+				}
 			}
 		})
 		if err != nil {
 			return false, err
+		}
+		if len(reread) > 1 && !at.stream {
+			return false, fmt.Errorf("it reads %s where dst was written, and dst may be more than one of them", strings.Join(slices.Sorted(maps.Keys(reread)), " and "))
 		}
 		for name, is := range reread {
 			if is && !at.stream { // Go asks for no stream where dst is an operand
@@ -588,6 +613,10 @@ func (s *subject) alignments(at situation, compare bool) (streams bool, err erro
 	}
 	return streams, nil
 }
+
+// narrow reports whether it is about columns of Unpack that are narrower than words:
+// for those, stream says only that the words are not in the cache.
+func (s *subject) narrow() bool { return s.Shape == Unpack && s.Spec.Bits < s.Spec.Word }
 
 // choices runs one situation with each outcome of what arguments decide.
 func (s *subject) choices(at situation, compare bool, done func(*machine)) error {
@@ -610,13 +639,28 @@ func (s *subject) choices(at situation, compare bool, done func(*machine)) error
 
 // run runs one situation and checks what it leaves in dst.
 func (s *subject) run(at situation, compare bool) (*machine, error) {
+	blind := s.blindly(at)
+	if blind {
+		s.looks++
+		m, err := s.look(at, false)
+		if err == nil && len(m.unknown) == 0 || errors.Is(err, errChoice) {
+			return m, err
+		}
+		compare = false
+	}
 	s.runs++
 	m, err := s.machine(at)
 	if err == nil {
 		if compare {
 			m.loops = &loops{last: map[int]*turn{}}
-			if s.Shape == Unpack {
-				m.loops.depth = 1 // they are in that over the columns
+		}
+		if blind {
+			n := s.Spec.Bits / 8
+			m.stores = func(offset, size int) error {
+				if offset%n != 0 || size%n != 0 {
+					return errors.New("stores a part of a lane")
+				}
+				return s.check(m, at, offset/n, (offset+size)/n)
 			}
 		}
 		err = m.run()
@@ -625,7 +669,10 @@ func (s *subject) run(at situation, compare bool) (*machine, error) {
 		s.turn = max(s.turn, m.loops.most)
 	}
 	if err == nil {
-		err = s.check(m, at)
+		err = s.check(m, at, at.low, at.lanes)
+	}
+	if err == nil && blind {
+		err = s.see(m, at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, at)
@@ -723,8 +770,8 @@ func (s *subject) machine(at situation) (*machine, error) {
 // mostClaims is more than lanes that are computed alike give rise to.
 const mostClaims = 200
 
-// check collects the expressions in dst's lanes.
-func (s *subject) check(m *machine, at situation) error {
+// check collects the expressions in dst's lanes from one up to another.
+func (s *subject) check(m *machine, at situation, from, to int) error {
 	if s.Guarded && slices.Contains(m.dst.unguarded, 1) {
 		return errors.New("writes lanes whether they are active or not")
 	}
@@ -744,7 +791,10 @@ func (s *subject) check(m *machine, at situation) error {
 	}
 	s.met[key] = met
 	n := s.Spec.Bits / 8
-	for lane := at.low; lane < at.lanes; lane++ {
+	if s.Shape == Unpack && len(at.kinds) == 0 {
+		return nil
+	}
+	for lane := from; lane < to; lane++ {
 		if slices.ContainsFunc(met[lane], func(c cell) bool { return s.same(m, lane*n, n, c) }) {
 			continue
 		}

@@ -47,6 +47,7 @@ type terms struct {
 	zero    *vec
 	single  map[*term][]*term // the bits of terms
 	small   [65][]*term       // constants by bits and value, for it is quicker
+	words   map[uint64]*term  // the others of 64 bits
 }
 
 const smallConstants = 1 << 12
@@ -65,7 +66,7 @@ type shiftKey struct {
 }
 
 func newTerms() *terms {
-	return &terms{known: map[termKey]*term{}, shifted: map[shiftKey]*term{}}
+	return &terms{known: map[termKey]*term{}, shifted: map[shiftKey]*term{}, words: map[uint64]*term{}}
 }
 
 func (s *terms) make(t term) *term {
@@ -84,6 +85,14 @@ func ones(bits int) uint64 { return ^uint64(0) >> (64 - bits) }
 
 func (s *terms) constant(bits int, v uint64) *term {
 	v &= ones(bits)
+	if v >= smallConstants && bits == 64 {
+		t := s.words[v]
+		if t == nil {
+			t = s.make(term{op: opConst, bits: bits, val: v})
+			s.words[v] = t
+		}
+		return t
+	}
 	if v >= smallConstants {
 		return s.make(term{op: opConst, bits: bits, val: v})
 	}
@@ -406,8 +415,11 @@ func (s *terms) ult(x, y *term) *term {
 func (s *terms) slt(x, y *term) *term {
 	switch {
 	case x.op == opConst && y.op == opConst:
-		top := uint64(1) << (x.bits - 1)
-		return s.ult(s.constant(x.bits, x.val^top), s.constant(x.bits, y.val^top))
+		shift := 64 - x.bits
+		if int64(x.val<<shift) < int64(y.val<<shift) {
+			return s.constant(1, 1)
+		}
+		return s.constant(1, 0)
 	case x == y:
 		return s.constant(1, 0)
 	case y.is(0):
