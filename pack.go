@@ -194,20 +194,20 @@ const tileBytes = 2 << 10
 // a column of words in a tile, unless wide has a column for it.
 func packTiles[T Word](dst, base []T, fields, columns []Field) {
 	size := int(unsafe.Sizeof(T(0)))
-	var m wholeMoves
-	switch {
-	case m.pack(pointer(base), fields, size, 0):
-		m.run(pointer(dst), size, len(dst))
-		return
-	case len(fields) == 1 && base == nil:
-		gather(dst, &fields[0], 0)
-		return
-	}
 	tiles := 0
 	for k := range fields {
 		if _, ok := fields[k].wide(0, 0); fields[k].form.array() && !ok {
 			tiles++
 		}
+	}
+	var m wholeMoves
+	switch {
+	case movesBytes(tiles) && m.pack(pointer(base), fields, size, 0):
+		m.run(pointer(dst), size, len(dst))
+		return
+	case tiles == 1 && len(fields) == 1 && base == nil:
+		gather(dst, &fields[0], 0)
+		return
 	}
 	var tile [tileBytes / 8]uint64
 	piece := len(dst)
@@ -245,18 +245,18 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 // gather makes words that have only an Array's elements, from word i of the call on.
 func gather[T Word](words []T, f *Field, i int) {
 	size := int(unsafe.Sizeof(T(0)))
+	d, isDense := f.dense(8 * size)
 	var m wholeMoves
-	if m.pack(nil, unsafe.Slice(f, 1), size, i) {
+	switch {
+	case !(isDense && denseFirst()) && m.pack(nil, unsafe.Slice(f, 1), size, i):
 		m.run(pointer(words), size, len(words))
-		return
-	}
-	if d, ok := f.dense(8 * size); ok {
+	case isDense:
 		stride := int(f.stride()) * int(f.form.size())
 		gatherBits(pointer(words), size, len(words), unsafe.Add(f.data, i*stride), int(f.form.size()), stride, d)
-		return
-	}
-	for k := range words {
-		value, _ := f.at(i + k)
-		words[k] = T(value)
+	default:
+		for k := range words {
+			value, _ := f.at(i + k)
+			words[k] = T(value)
+		}
 	}
 }

@@ -124,23 +124,33 @@ func unpackArrays[T Word](src []T, fields []Field) {
 		reads(pointer(src), len(src), unsafe.Sizeof(T(0)))
 		touchFields(fields, len(src), writes)
 	}
-	var array [maxFields]Field
-	columns := array[:0]
 	var done uint64 // a bit for each field
+	rest := 0
 	for k := range fields {
-		f := &fields[k]
 		switch {
 		case done>>k&1 != 0:
-		case f.form.array():
+		case fields[k].form.array():
 			done |= scatter(src, fields[k:]) << k
 		default:
+			rest++
+		}
+	}
+	if rest > 0 {
+		unpackRest(src, fields)
+	}
+}
+
+// unpackRest unpacks the fields that are no Arrays.
+func unpackRest[T Word](src []T, fields []Field) {
+	var array [maxFields]Field
+	columns := array[:0]
+	for k := range fields {
+		if f := &fields[k]; !f.form.array() {
 			columns = append(columns, Field{noescape(f.data), f.n, f.mask, f.form})
 		}
 	}
-	if len(columns) > 0 {
-		plain, _ := surveyColumns(columns, address(src), len(src), unsafe.Sizeof(T(0)))
-		unpackFit(src, columns, plain)
-	}
+	plain, _ := surveyColumns(columns, address(src), len(src), unsafe.Sizeof(T(0)))
+	unpackFit(src, columns, plain)
 }
 
 // scatter unpacks words to the elements of fields[0], an Array. If bytes can be moved to several fields together, it does
@@ -148,8 +158,12 @@ func unpackArrays[T Word](src []T, fields []Field) {
 func scatter[T Word](src []T, fields []Field) (done uint64) {
 	size := int(unsafe.Sizeof(T(0)))
 	f, n := &fields[0], len(src)
+	d, isDense := f.dense(8 * size)
 	var m wholeMoves
-	start, done := m.unpack(pointer(src), fields, size)
+	var start unsafe.Pointer
+	if !(isDense && denseFirst()) {
+		start, done = m.unpack(pointer(src), fields, size)
+	}
 	whole := done != 0
 	if !whole {
 		done = 1
@@ -167,7 +181,6 @@ func scatter[T Word](src []T, fields []Field) (done uint64) {
 			fields[k].put(word(n), bitsOf[T](), n)
 		}
 	}
-	d, isDense := f.dense(8 * size)
 	stride := int(f.stride()) * int(f.form.size())
 	switch {
 	case whole:

@@ -193,9 +193,22 @@ func packWhole[T Word](dst, base []T, fields []Field, taken, value uint64) bool 
 	return true
 }
 
-// pays reports whether moving bytes is faster than packing fields: where all of them come from one column. With AVX2 no
-// kernel moves them.
+// pays reports whether moving bytes is faster than packing plain fields: it is if all bytes come from one column.
 func (m *wholeMoves) pays() bool { return m.count == 1 && (permutes() || current == levelGeneric) }
+
+// movesBytes reports whether moving bytes is faster than packing fields of which so many need a tile.
+//
+//	level                 what it has                                                   faster
+//	avx512 with VBMI      permute, by VPERMB                                            moving
+//	avx512, avx2          pack, and gatherBits by PEXT                                  packing
+//	neon                  pack                                                          moving, if there are tiles
+//	generic               portable Go for all, and one load of a word for its fields    moving
+func movesBytes(tiles int) bool {
+	return permutes() || current == levelGeneric || current == levelNEON && tiles > 0
+}
+
+// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves bytes.
+func denseFirst() bool { return current >= levelAVX2 && !permutes() }
 
 // wholeElements reports whether every byte of a field's elements is a byte of a word of size bytes, or zero.
 func (f *Field) wholeElements(size int) bool {
