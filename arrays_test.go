@@ -192,6 +192,23 @@ func fullWords[T Word](t *testing.T, r *rand.Rand) {
 	}
 }
 
+// TestPartsOfBytes packs a column and a constant that fill the words together, but share a byte.
+func TestPartsOfBytes(t *testing.T) {
+	values := make([]uint16, 200)
+	for i := range values {
+		values[i] = uint16(i * 2654435761 >> 3)
+	}
+	onEveryKernel(func(k kernel) {
+		dst := make([]uint16, len(values))
+		Pack(dst, nil, Column(values, 0, 12), Constant(5, 12, 4))
+		for i, have := range dst {
+			if want := values[i]&0xfff | 0x5000; have != want {
+				t.Fatalf("%s: dst[%d] = %#x, want %#x", k, i, have, want)
+			}
+		}
+	})
+}
+
 // TestArrayIsColumn compares an Array of one element with a Column.
 func TestArrayIsColumn(t *testing.T) {
 	v := []int16{1, -2, 3}

@@ -135,8 +135,8 @@ func (m *wholeMoves) packPlain(base unsafe.Pointer, fields []Field, size int, ta
 		}
 		element := int(f.form.size())
 		source, _ := m.source(f.data, element, element)
-		if source < 0 {
-			return false
+		if source < 0 || f.mask != f.mask&eachByte*0xff {
+			return false // a constant may have the rest of a byte
 		}
 		m.take(source, 0, element, int(f.form.from()/8), f.form.pos(), f.mask)
 	}
