@@ -196,7 +196,7 @@ func fullWords[T Word](t *testing.T, r *rand.Rand) {
 func TestPartsOfBytes(t *testing.T) {
 	values := make([]uint16, 200)
 	for i := range values {
-		values[i] = uint16(i * 2654435761 >> 3)
+		values[i] = uint16(uint32(i) * 2654435761 >> 3)
 	}
 	onEveryKernel(func(k kernel) {
 		dst := make([]uint16, len(values))
