@@ -380,7 +380,9 @@ type subject struct {
 	checked     map[laneKey]*term     // a lane's expression, relative to the lane
 	met         map[claimKey][][]cell // what lanes have held, by the situation as far as it matters
 	claims      map[claimKey]claim
-	order       []claimKey        // of claims
+	order       []claimKey // of claims
+	solved      int        // of order
+	shared      *solver
 	apart       map[claimKey]bool // Pack, Unpack: expressions that have been taken apart
 }
 
@@ -429,17 +431,24 @@ func (s *subject) String() string {
 }
 
 func (s *subject) prove(shared *solver) error {
+	s.shared = shared
 	start := time.Now()
 	err := s.execute()
-	s.executing = time.Since(start)
+	s.executing = time.Since(start) - s.solving
 	if err != nil {
 		return err
 	}
-	start = time.Now()
-	defer func() { s.solving = time.Since(start) }()
-	for _, t := range s.order {
-		c := s.claims[t]
-		counterexample, err := shared.solve(c.theorem)
+	return s.solve()
+}
+
+// solve solves the claims that are new. A wrong kernel is refuted after the first lengths that show it, which saves the
+// others.
+func (s *subject) solve() error {
+	start := time.Now()
+	defer func() { s.solving += time.Since(start) }()
+	for ; s.solved < len(s.order); s.solved++ {
+		c := s.claims[s.order[s.solved]]
+		counterexample, err := s.shared.solve(c.theorem)
 		if err != nil {
 			return err
 		}
@@ -487,6 +496,9 @@ func (s *subject) lengths(run func(n int, compare bool) error) error {
 		if err := run(n, false); err != nil {
 			return err
 		}
+		if err := s.solve(); err != nil {
+			return err
+		}
 		switch {
 		case s.sparse && s.news > met:
 			last = n
@@ -516,6 +528,9 @@ func (s *subject) most() int {
 func (s *subject) someLengths(run func(n int, compare bool) error) error {
 	for n := s.Least; n <= mostBytes*8/s.Spec.Lane; n += 1 + n/4 {
 		if err := run(n, true); err != nil {
+			return err
+		}
+		if err := s.solve(); err != nil {
 			return err
 		}
 	}
