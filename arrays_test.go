@@ -165,7 +165,7 @@ func TestArrayLimits(t *testing.T) {
 	})
 }
 
-// TestFullWords is Arrays that fill words with fields of one width, for which kernels have ways of their own.
+// TestFullWords packs and unpacks Arrays that fill whole words. Some kernels take only such Arrays.
 func TestFullWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 33))
 	fullWords[uint8](t, r)

@@ -83,8 +83,8 @@ func (m *wholeMoves) source(data unsafe.Pointer, stride, bytes int) (source, ahe
 	return m.count - 1, 0
 }
 
-// take has the bits of a word from pos on come from an integer of size bytes, so many after the start of a move's groups:
-// from its byte number first on, as far as there has ones.
+// take sets where the bytes of a word at pos come from. They are those of an integer of size bytes, from its byte number
+// first on; the integer lies start bytes into the groups of a move. there has ones in the bytes of the word.
 func (m *wholeMoves) take(source, start, size, first int, pos uint32, there uint64) {
 	m.from[source] = m.from[source]&^there | bytesFrom(start, size, first)<<pos&there
 }
