@@ -385,7 +385,7 @@ func TestOverlappingSources(t *testing.T) {
 			r := rand.New(rand.NewPCG(9, 9))
 			for _, n := range e.lengths(80) {
 				s := e.sample(r, n, e.apart())
-				shared := make([]byte, widestLane*n+line)
+				shared := make([]byte, widestLane*(n+1)+line)
 				for i := range len(shared) / 8 {
 					// Each element may be read as a word or as a pos or width.
 					pos, width := anyField(r, 8*e.size)
