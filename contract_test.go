@@ -47,10 +47,10 @@ func (e *entry) reference() int {
 // operand there is room for another.
 func (e *entry) arena(r *rand.Rand, n int) (a *args, memory []byte, start []int) {
 	s := e.sample(r, n, e.apart())
-	room := 4 * widestLane * n
+	room := 4 * e.largest() * n
 	memory = make([]byte, len(e.ops)*room)
-	for i := range memory {
-		memory[i] = byte(r.Uint32())
+	for i := range room * len(e.ops) / 4 {
+		store(memory, 4, i, uint64(r.Uint32()))
 	}
 	for op, b := range s.ops {
 		start = append(start, op*room+room/2)

@@ -505,11 +505,25 @@ func (f fieldKind) String() string {
 
 // field returns a call's field k. Its values are in b, or it is a constant.
 func (f fieldKind) field(a *args, k int, b []byte) Field {
-	of := map[bool]map[int]func(f fieldKind, b []byte, v uint64, pos, width uint32) Field{
-		false: {1: fieldOf[uint8], 2: fieldOf[uint16], 4: fieldOf[uint32], 8: fieldOf[uint64]},
-		true:  {1: fieldOf[int8], 2: fieldOf[int16], 4: fieldOf[int32], 8: fieldOf[int64]},
-	}[f.signed][f.size]
-	field := of(f, b, a.value[k], a.pos[k], a.width[k])
+	var field Field
+	switch v, pos, width := a.value[k], a.pos[k], a.width[k]; {
+	case f.signed && f.size == 1:
+		field = fieldOf[int8](f, b, v, pos, width)
+	case f.signed && f.size == 2:
+		field = fieldOf[int16](f, b, v, pos, width)
+	case f.signed && f.size == 4:
+		field = fieldOf[int32](f, b, v, pos, width)
+	case f.signed:
+		field = fieldOf[int64](f, b, v, pos, width)
+	case f.size == 1:
+		field = fieldOf[uint8](f, b, v, pos, width)
+	case f.size == 2:
+		field = fieldOf[uint16](f, b, v, pos, width)
+	case f.size == 4:
+		field = fieldOf[uint32](f, b, v, pos, width)
+	default:
+		field = fieldOf[uint64](f, b, v, pos, width)
+	}
 	if a.from[k] != 0 {
 		field = field.From(a.from[k])
 	}
@@ -578,7 +592,7 @@ func arraysOf[T Word]() []entry {
 		{array(1, 3, 3, 0)},
 		{array(1, 4, 4, 0).reversedKind()},
 		{array(1, 12, 12, 5)},
-		{array(1, 60, 64, 5)},
+		{array(1, 20, 64, 5)},
 		{array(1, 16, 16, 0)},
 		{array(2, 4, 4, 1).ofSigned()},
 		{array(4, 2, 3, 2).reversedKind()},

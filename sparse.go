@@ -15,18 +15,18 @@ const (
 
 // countActive counts the active lanes among n. It stops where a mask is not sparse.
 func countActive[M Mask](active []M, n int) int {
-	count, words, left := bits.OnesCount64(lastBits(active, n)), pointer(active), n/64
-	for ; left >= 8 && count <= n/sparseLanes; left -= 8 {
+	count := bits.OnesCount64(lastBits(active, n))
+	words := unsafe.Slice((*uint64)(pointer(active)), n/64)
+	for ; len(words) >= 8 && count <= n/sparseLanes; words = words[8:] {
 		w := (*[8]uint64)(words)
 		if w[0]|w[1]|w[2]|w[3]|w[4]|w[5]|w[6]|w[7] != 0 {
 			for _, w := range w {
 				count += bits.OnesCount64(w)
 			}
 		}
-		words = unsafe.Add(words, 64)
 	}
 	if count <= n/sparseLanes {
-		for _, w := range unsafe.Slice((*uint64)(words), left) {
+		for _, w := range words {
 			count += bits.OnesCount64(w)
 		}
 	}
