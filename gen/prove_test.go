@@ -126,6 +126,7 @@ func TestProofRefutes(t *testing.T) {
 		{"count of columns cut", "pack32AVX512", `MOVQ k\+24\(FP\), (\w+)`, "MOVQ k+24(FP), $1\nANDQ $$7, $1", `column \d+ is not packed as it would be alone`},
 		{"no columns not looked for", "unpack32AVX2", `TESTQ \w+, \w+\nJZ field1Last`, ``, `of fields|still running`},
 		{"first lanes forgotten", "pack32AVX512", `LEAQ \(AX\)\(BX\*4\), (\w+)`, `MOVQ AX, $1`, `no multiple of 64`},
+		{"a way that no length goes", "insertEach32AVX2", `(CMPQ (\w+), \$0x08\nJB (short\w+))`, "CMPQ $2, $$0x4001\nJAE $3\n$1", `wrong: JAE short\w+ never jumps`},
 		{"code that nothing reaches", "insertEach32AVX2", `RET`, "RET\nXORL AX, AX", `no length executes it`},
 		{"unknown instruction", "insertEach32AVX2", `VPSRLVD (.*)`, `VPMULLD $1`, `bfi_amd64.s:\d+: the proof does not know what "VPMULLD" computes`},
 		{"addresses compared", "insertEach32AVX2", `CMPQ .*`, `CMPQ AX, CX`, `something depends on the address of src`},
@@ -151,6 +152,34 @@ func TestProofRefutes(t *testing.T) {
 				t.Log(out)
 			}
 		})
+	}
+}
+
+// TestProofMissesSituations checks that the proof refuses a kernel if a situation is left
+// out, because a jump goes one way only then.
+func TestProofMissesSituations(t *testing.T) {
+	requireZ3(t)
+	files, list := checkedIn(t)
+	const symbol = "selectBitsNEON"
+	for _, c := range []struct {
+		most int
+		want string
+	}{
+		{14, `wrong: BGE many never jumps`}, // the loop has one turn at most
+		{64, ""},
+	} {
+		for i := range list {
+			if list[i].Symbol == symbol {
+				list[i].Most = c.most
+			}
+		}
+		err := proof.Prove(new(bytes.Buffer), files, list, regexp.MustCompile(`^`+symbol+`$`).MatchString, "")
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("up to %d lanes: %v, want it proved", c.most, err)
+		case c.want != "" && (err == nil || !regexp.MustCompile(c.want).MatchString(err.Error())):
+			t.Errorf("up to %d lanes: %v, want %s", c.most, err, c.want)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type function struct {
 
 	sync.Mutex
 	reached []bool // the instructions that a run has executed
+	ways    []exit // where the jumps went in any run
 }
 
 // An exit is where a jump goes: one bit for each.
@@ -31,15 +32,16 @@ const (
 	jumps
 )
 
-// reach adds to the instructions that a run has executed.
-func (f *function) reach(list []bool) {
+// reach adds what a proof has executed.
+func (f *function) reach(r *record) {
 	f.Lock()
 	defer f.Unlock()
 	if f.reached == nil {
-		f.reached = make([]bool, len(f.insts))
+		f.reached, f.ways = make([]bool, len(f.insts)), make([]exit, len(f.insts))
 	}
-	for i, is := range list {
-		f.reached[i] = f.reached[i] || is
+	for i := range f.insts {
+		f.reached[i] = f.reached[i] || r.Reached[i]
+		f.ways[i] |= r.Ways[i]
 	}
 }
 

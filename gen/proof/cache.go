@@ -53,6 +53,7 @@ func newCache(dir string) (cache, error) {
 // A record is what a proof leaves for the checks that are of all kernels together.
 type record struct {
 	Reached []bool // the instructions that it has executed
+	Ways    []exit // where the jumps went
 }
 
 // A proof is what a cache can remember.

@@ -20,7 +20,9 @@
 // It is an error if an instruction reads an undefined register or flag, accesses memory
 // outside the operands, writes anything but dst, lets data other than a mask decide where
 // it goes on or what it accesses, breaks the calling convention, belongs to another level
-// than its function, or is never executed. The error names the line and the situation.
+// than its function, or is never executed. It is also an error if a conditional jump goes
+// only one of its ways: ways.go lists the exceptions, with the reason why nothing that Go
+// asks for leads there. The error names the line and the situation.
 //
 // # What is run
 //
@@ -84,7 +86,9 @@
 // situation. If it ends in "want = ..., have = ..., by INSTRUCTION", the lane of dst is
 // wrong for the operands that come before; try them in a test. "no length executes it"
 // means that code is dead, or that it is for
-// a situation that is not run. "something depends on the address of src" and the like
+// a situation that is not run. "never jumps" and "always jumps" mean the same of one way of
+// a jump. Add the situation if Go asks for it; else simplify the kernel, or give the reason
+// in ways.go. "something depends on the address of src" and the like
 // mean that a kernel looks at what the proof does not vary.
 //
 // # How to add to it

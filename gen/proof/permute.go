@@ -96,6 +96,7 @@ func (s *subject) executePermute() error {
 		{d: 4, moves: movesOf(2, []int8{0, 1, -1, -1}, []int8{-1, -1, 1, -1}), gaps: 1 << 3},
 		{d: 4, moves: movesOf(4, []int8{3, 1, 0, -1}), gaps: 1 << 3},
 		{d: 2, moves: movesOf(4, []int8{0, 3})},
+		{d: 3, moves: movesOf(1, []int8{0}, []int8{-1, 0}, []int8{-1, -1, 0})},
 		{d: 3, moves: movesOf(4, []int8{0, 1, 2})},
 		{d: 3, moves: movesOf(4, []int8{3, 1, 0})},
 		{d: 1, moves: movesOf(4, []int8{1})},
@@ -108,9 +109,12 @@ func (s *subject) executePermute() error {
 				return err
 			}
 		}
-		p.n = maxPermuteSteps * groups
-		if err := run(p); err != nil {
-			return err
+		// Whole steps, so that after a tile of each length none is left.
+		for _, steps := range []int{1, 4, 16, 20, maxPermuteSteps} {
+			p.n = steps * groups
+			if err := run(p); err != nil {
+				return err
+			}
 		}
 		if groups*p.d == s.vector() && p.gaps == 0 && s.name(Stream) != "" {
 			p.stream = true

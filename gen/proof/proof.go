@@ -177,7 +177,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 		left := known.find(s)
 		if s.remembered = left != nil; !s.remembered {
 			if errs[i] = s.prove(shared); errs[i] == nil {
-				left = &record{s.reached}
+				left = &record{s.reached, s.ways}
 				errs[i] = known.add(s, *left)
 			}
 		}
@@ -187,7 +187,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 		if errs[i] != nil {
 			fmt.Fprintf(w, "%s: wrong: %v\n", s, errs[i])
 		} else {
-			f.reach(left.Reached)
+			f.reach(left)
 			s.line(w)
 		}
 	})
@@ -202,6 +202,12 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 		if in := f.unreached(); in != nil && wrong == 0 {
 			return fmt.Errorf("%s:%d: %s: no length executes it", f.file, in.line, in.text)
 		}
+		if err := f.bothWays(); err != nil && wrong == 0 {
+			return err
+		}
+	}
+	if err := neededWays(functions); err != nil && wrong == 0 {
+		return err
 	}
 	if wrong > 0 {
 		return fmt.Errorf("%d of %d kernels are not proved", wrong, len(subjects))
