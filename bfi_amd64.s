@@ -35561,6 +35561,259 @@ either2:
 	VZEROUPPER
 	RET
 
+// func permuteAVX2(dst unsafe.Pointer, moves unsafe.Pointer, k int, lo int, n int, d int, low uint64, high uint64)
+// Requires: AVX, AVX2
+TEXT ·permuteAVX2(SB), NOSPLIT, $0-64
+	MOVQ        dst+0(FP), AX
+	MOVQ        moves+8(FP), CX
+	MOVQ        d+40(FP), DX
+	MOVQ        lo+24(FP), BX
+	MOVQ        n+32(FP), SI
+	MOVQ        k+16(FP), DI
+	VMOVQ       low+48(FP), X0
+	VPINSRQ     $0x01, high+56(FP), X0, X0
+	VINSERTI128 $0x01, X0, Y0, Y0
+	SHLQ        $0x05, DI
+	ADDQ        CX, DI
+	MOVQ        BX, R8
+	IMULQ       DX, R8
+	ADDQ        R8, AX
+	SUBQ        $0x10, SI
+	JB          groupsDone2
+
+	// One move after the other.
+groups1:
+	VMOVDQA Y0, Y4
+	VMOVDQA Y0, Y5
+	VMOVDQA Y0, Y6
+	VMOVDQA Y0, Y7
+	VMOVDQA Y0, Y8
+	VMOVDQA Y0, Y9
+	VMOVDQA Y0, Y10
+	VMOVDQA Y0, Y11
+	MOVQ    CX, R8
+
+move3:
+	MOVQ           8(R8), R10
+	MOVQ           R10, R9
+	IMULQ          BX, R9
+	ADDQ           (R8), R9
+	VBROADCASTI128 16(R8), Y12
+	CMPQ           R10, $0x10
+	JNE            apart4
+	VMOVDQU        (R9), Y1
+	VPSHUFB        Y12, Y1, Y1
+	VPOR           Y1, Y4, Y4
+	VMOVDQU        32(R9), Y2
+	VPSHUFB        Y12, Y2, Y2
+	VPOR           Y2, Y5, Y5
+	VMOVDQU        64(R9), Y3
+	VPSHUFB        Y12, Y3, Y3
+	VPOR           Y3, Y6, Y6
+	VMOVDQU        96(R9), Y1
+	VPSHUFB        Y12, Y1, Y1
+	VPOR           Y1, Y7, Y7
+	VMOVDQU        128(R9), Y2
+	VPSHUFB        Y12, Y2, Y2
+	VPOR           Y2, Y8, Y8
+	VMOVDQU        160(R9), Y3
+	VPSHUFB        Y12, Y3, Y3
+	VPOR           Y3, Y9, Y9
+	VMOVDQU        192(R9), Y1
+	VPSHUFB        Y12, Y1, Y1
+	VPOR           Y1, Y10, Y10
+	VMOVDQU        224(R9), Y2
+	VPSHUFB        Y12, Y2, Y2
+	VPOR           Y2, Y11, Y11
+	JMP            added5
+
+apart4:
+	VMOVDQU     (R9), X1
+	VINSERTI128 $0x01, (R9)(R10*1), Y1, Y1
+	VPSHUFB     Y12, Y1, Y1
+	VPOR        Y1, Y4, Y4
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X2
+	VINSERTI128 $0x01, (R9)(R10*1), Y2, Y2
+	VPSHUFB     Y12, Y2, Y2
+	VPOR        Y2, Y5, Y5
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X3
+	VINSERTI128 $0x01, (R9)(R10*1), Y3, Y3
+	VPSHUFB     Y12, Y3, Y3
+	VPOR        Y3, Y6, Y6
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X1
+	VINSERTI128 $0x01, (R9)(R10*1), Y1, Y1
+	VPSHUFB     Y12, Y1, Y1
+	VPOR        Y1, Y7, Y7
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X2
+	VINSERTI128 $0x01, (R9)(R10*1), Y2, Y2
+	VPSHUFB     Y12, Y2, Y2
+	VPOR        Y2, Y8, Y8
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X3
+	VINSERTI128 $0x01, (R9)(R10*1), Y3, Y3
+	VPSHUFB     Y12, Y3, Y3
+	VPOR        Y3, Y9, Y9
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X1
+	VINSERTI128 $0x01, (R9)(R10*1), Y1, Y1
+	VPSHUFB     Y12, Y1, Y1
+	VPOR        Y1, Y10, Y10
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X2
+	VINSERTI128 $0x01, (R9)(R10*1), Y2, Y2
+	VPSHUFB     Y12, Y2, Y2
+	VPOR        Y2, Y11, Y11
+	LEAQ        (R9)(R10*2), R9
+
+added5:
+	ADDQ    $0x20, R8
+	CMPQ    R8, DI
+	JB      move3
+	CMPQ    DX, $0x10
+	JNE     short6
+	VMOVDQU Y4, (AX)
+	VMOVDQU Y5, 32(AX)
+	VMOVDQU Y6, 64(AX)
+	VMOVDQU Y7, 96(AX)
+	VMOVDQU Y8, 128(AX)
+	VMOVDQU Y9, 160(AX)
+	VMOVDQU Y10, 192(AX)
+	VMOVDQU Y11, 224(AX)
+	ADDQ    $0x00000100, AX
+	JMP     stored7
+
+	// The next group overwrites the bytes past a short one.
+short6:
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X5, (AX)
+	VEXTRACTI128 $0x01, Y5, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X6, (AX)
+	VEXTRACTI128 $0x01, Y6, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X7, (AX)
+	VEXTRACTI128 $0x01, Y7, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X9, (AX)
+	VEXTRACTI128 $0x01, Y9, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X10, (AX)
+	VEXTRACTI128 $0x01, Y10, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X11, (AX)
+	VEXTRACTI128 $0x01, Y11, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+
+stored7:
+	ADDQ $0x10, BX
+	SUBQ $0x10, SI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x10, SI
+	SUBQ $0x04, SI
+	JB   groupsDone9
+
+	// One move after the other.
+groups8:
+	VMOVDQA Y0, Y3
+	VMOVDQA Y0, Y4
+	MOVQ    CX, R8
+
+move10:
+	MOVQ           8(R8), R10
+	MOVQ           R10, R9
+	IMULQ          BX, R9
+	ADDQ           (R8), R9
+	VBROADCASTI128 16(R8), Y5
+	CMPQ           R10, $0x10
+	JNE            apart11
+	VMOVDQU        (R9), Y1
+	VPSHUFB        Y5, Y1, Y1
+	VPOR           Y1, Y3, Y3
+	VMOVDQU        32(R9), Y2
+	VPSHUFB        Y5, Y2, Y2
+	VPOR           Y2, Y4, Y4
+	JMP            added12
+
+apart11:
+	VMOVDQU     (R9), X1
+	VINSERTI128 $0x01, (R9)(R10*1), Y1, Y1
+	VPSHUFB     Y5, Y1, Y1
+	VPOR        Y1, Y3, Y3
+	LEAQ        (R9)(R10*2), R9
+	VMOVDQU     (R9), X2
+	VINSERTI128 $0x01, (R9)(R10*1), Y2, Y2
+	VPSHUFB     Y5, Y2, Y2
+	VPOR        Y2, Y4, Y4
+	LEAQ        (R9)(R10*2), R9
+
+added12:
+	ADDQ    $0x20, R8
+	CMPQ    R8, DI
+	JB      move10
+	CMPQ    DX, $0x10
+	JNE     short13
+	VMOVDQU Y3, (AX)
+	VMOVDQU Y4, 32(AX)
+	ADDQ    $0x40, AX
+	JMP     stored14
+
+	// The next group overwrites the bytes past a short one.
+short13:
+	VMOVDQU      X3, (AX)
+	VEXTRACTI128 $0x01, Y3, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, (AX)(DX*1)
+	LEAQ         (AX)(DX*2), AX
+
+stored14:
+	ADDQ $0x04, BX
+	SUBQ $0x04, SI
+	JAE  groups8
+
+groupsDone9:
+	ADDQ $0x04, SI
+	SUBQ $0x01, SI
+	JB   groupsDone16
+
+	// One move after the other.
+groups15:
+	VMOVDQA Y0, Y2
+	MOVQ    CX, R8
+
+move17:
+	MOVQ           8(R8), R9
+	IMULQ          BX, R9
+	ADDQ           (R8), R9
+	VBROADCASTI128 16(R8), Y3
+	VMOVDQU        (R9), X1
+	VPSHUFB        X3, X1, X1
+	VPOR           X1, X2, X2
+	ADDQ           $0x20, R8
+	CMPQ           R8, DI
+	JB             move17
+	VMOVDQU        X2, (AX)
+	ADDQ           DX, AX
+	ADDQ           $0x01, BX
+	SUBQ           $0x01, SI
+	JAE            groups15
+
+groupsDone16:
+	ADDQ $0x01, SI
+	VZEROUPPER
+	RET
+
 // func permuteAVX512(dst unsafe.Pointer, moves unsafe.Pointer, k int, lo int, n int, d int, groups int, shift int, low uint64, high uint64, gaps uint64, apart bool, stream bool)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, BMI2, CMOV, MMX+
 TEXT ·permuteAVX512(SB), $1824-90

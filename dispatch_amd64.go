@@ -407,6 +407,9 @@ func scatterOnesAVX2(dst, src unsafe.Pointer, n, ones, reversed uint64)
 func permuteAVX512(dst, moves unsafe.Pointer, k, lo, n, d, groups, shift int, low, high, gaps uint64, apart,
 	stream bool)
 
+//go:noescape
+func permuteAVX2(dst, moves unsafe.Pointer, k, lo, n, d int, low, high uint64)
+
 // Each function below runs the kernels of its name at the current level.
 // Those over slices and under a mask cut long calls into pieces. For slices, stream
 // says whether a piece streams. Under a mask, dense says that its density is known.

@@ -797,6 +797,8 @@ func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n in
 
 func permutes() bool { return false }
 
+func permutable(d, n int, gaps uint16, moves []move) bool { return false }
+
 func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
 	permuteGeneric(dst, d, n, low, high, gaps, moves)
 }

@@ -2,13 +2,37 @@
 
 package bfi
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// Which kernel a call of permute takes:
+//
+//	level                kernel           for
+//	avx512 with VBMI     permuteAVX512    all calls
+//	avx512, avx2         permuteAVX2      calls without gaps that take few shuffles
+//	all                  permuteGeneric   the rest
 
 // permutes reports whether the current level has a kernel for permute.
-func permutes() bool { return current == levelAVX512 && vbmi }
+func permutes() bool { return current >= levelAVX2 }
 
-// permuteVectors is permute with a kernel.
+// permutable reports whether that kernel is fast for n groups of d bytes.
+func permutable(d, n int, gaps uint16, moves []move) bool {
+	return permutesAll() || gaps == 0 && n*d >= halvesBytes && shuffles(d, moves) <= mostShuffles
+}
+
+// permutesAll reports whether the level permutes bytes across whole vectors.
+func permutesAll() bool { return current == levelAVX512 && vbmi }
+
+// permuteVectors is permute at a level that has a kernel.
 func permuteVectors(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
+	if !permutesAll() {
+		if gaps != 0 || n*d < halvesBytes || !permuteHalves(dst, d, n, low, high, moves) {
+			permuteGeneric(dst, d, n, low, high, gaps, moves)
+		}
+		return
+	}
 	groups, shift := int(stepGroups[d].groups), int(stepGroups[d].shift)
 	apart := true
 	for k := range moves {
@@ -58,4 +82,154 @@ func streamsMoves(d, n int, moves []move) bool {
 		moved += moves[k].stride
 	}
 	return uintptr(n)*uintptr(moved) >= streamBytes
+}
+
+// permuteAVX2 makes groups of up to 16 bytes. If groups are short, it is given wide ones: as many as fit 16 bytes,
+// rounded down to a power of two. Of a move's groups in a wide one it takes a chunk at a time: as many as fit one load.
+
+const (
+	mostShuffles = 4   // the most shuffles for a wide group that are faster than other kernels
+	halvesBytes  = 128 // how many bytes a call must write for permuteAVX2 to pay
+	restWide     = 18  // the most wide groups of a call that are near the end of an operand
+)
+
+// wideShift returns the logarithm of the number of groups in a wide one.
+func wideShift(d int) int { return int(stepGroups[d].shift) - 2 }
+
+// bytes returns the first of a group's bytes that are moved, and how many there are from it to the last. There are none
+// if none is moved.
+func (m *move) bytes(d int) (first, span int) {
+	first, last := groupBytes, -1
+	for _, from := range m.from[:d] {
+		if from >= 0 {
+			first, last = min(first, int(from)), max(last, int(from))
+		}
+	}
+	return first, max(last+1-first, 0)
+}
+
+// chunk returns how many groups a chunk has, if a wide group has so many.
+func (m *move) chunk(span, groups int) int {
+	for groups > 1 && (groups-1)*m.stride+span > groupBytes {
+		groups /= 2
+	}
+	return groups
+}
+
+// shuffles returns the number of shuffles that a wide group takes.
+func shuffles(d int, moves []move) int {
+	groups, count := 1<<wideShift(d), 0
+	for k := range moves {
+		if _, span := moves[k].bytes(d); span > 0 {
+			count += groups / moves[k].chunk(span, groups)
+		}
+	}
+	return count
+}
+
+// A wideMove is a move of wide groups, as permuteAVX2 reads it. Bytes that it does not move have the highest bit in from.
+type wideMove struct {
+	data   unsafe.Pointer
+	stride int
+	from   [2]uint64
+}
+
+// permuteHalves makes all groups with permuteAVX2, if it can.
+//
+// The kernel loads and stores 16 bytes, even if a chunk or a wide group has fewer. So the last wide groups are made apart
+// from the others, by loads that end where chunks end, and in memory that has room. They are made first, because dst may
+// be the data of a move.
+func permuteHalves(dst unsafe.Pointer, d, n int, low, high uint64, moves []move) bool {
+	shift := wideShift(d)
+	groups, step := 1<<shift, d<<shift
+	last := 1 // how many wide groups are made apart
+	if step+d < groupBytes {
+		last = 2
+	}
+	var wide [mostShuffles]wideMove
+	var unused [mostShuffles]int // bytes after a chunk that a load has room for
+	count := 0
+	for k := range moves {
+		m := &moves[k]
+		first, span := m.bytes(d)
+		if span == 0 {
+			continue
+		}
+		chunk := m.chunk(span, groups)
+		if count+groups/chunk > mostShuffles || m.data == dst && step < groupBytes {
+			return false // in place, a store of a short step would go on into bytes that are read later
+		}
+		from := [2]uint64{
+			binary.LittleEndian.Uint64((*[8]byte)(unsafe.Pointer(&m.from[0]))[:]),
+			binary.LittleEndian.Uint64((*[8]byte)(unsafe.Pointer(&m.from[8]))[:]),
+		}
+		low, high = low&^movedBytes(from[0]), high&^movedBytes(from[1])
+		from[0], from[1] = fromFirst(from[0], first), fromFirst(from[1], first)
+		for at := 0; at < groups; at += chunk {
+			for (last*groups-at)*m.stride+span < groupBytes {
+				last++
+			}
+			w := &wide[count]
+			w.data, w.stride = noescape(unsafe.Add(m.data, first+at*m.stride)), m.stride<<shift
+			w.from[0], w.from[1] = from[0], from[1]
+			if d <= 8 {
+				w.from[0], w.from[1] = repeated(from[0]^highBits, d, at, chunk, uint64(m.stride))
+				w.from[0], w.from[1] = w.from[0]^highBits, w.from[1]^highBits
+			}
+			unused[count] = groupBytes - (chunk-1)*m.stride - span
+			count++
+		}
+	}
+	begin := n - last*groups // of those made apart
+	if begin <= 0 || count == 0 {
+		return false
+	}
+	var rest [mostShuffles]wideMove
+	for k := range wide[:count] {
+		w := &wide[k]
+		skip := begin*(w.stride>>shift) - unused[k]
+		if skip < 0 {
+			return false
+		}
+		more := uint64(unused[k]) * eachByte
+		rest[k] = wideMove{noescape(unsafe.Add(w.data, skip)), w.stride, [2]uint64{w.from[0] + more, w.from[1] + more}}
+	}
+	if d <= 8 {
+		low, high = repeated(low, d, 0, groups, 0)
+	}
+	var made [groupBytes * groupBytes]byte
+	permuteAVX2(unsafe.Pointer(&made), unsafe.Pointer(&rest), count, 0, last, step, low, high)
+	steps := (begin + groups - 1) >> shift
+	for at := 0; at < steps; at += pieceBytes / groupBytes {
+		permuteAVX2(dst, unsafe.Pointer(&wide), count, at, min(steps-at, pieceBytes/groupBytes), step, low, high)
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Add(dst, begin*d)), last*step), made[:])
+	return true
+}
+
+// highBits has the highest bit of each byte.
+const highBits = eachByte << 7
+
+// movedBytes returns ones in the bytes that from moves.
+func movedBytes(from uint64) uint64 { return ^from & highBits >> 7 * 0xff }
+
+// fromFirst counts the bytes of from from the first one on. Those that are not moved become 0x80, so that what is added to
+// them does not carry.
+func fromFirst(from uint64, first int) uint64 {
+	moved := movedBytes(from)
+	return ((from|highBits)-uint64(first)*eachByte)&moved&^highBits | highBits&^moved
+}
+
+// repeated returns 16 bytes with the low d bytes of x, 1 to 8, in count groups from one on. Each byte grows by more from
+// one group to the next.
+func repeated(x uint64, d, group, count int, more uint64) (low, high uint64) {
+	mask := ^uint64(0) >> (64 - 8*d)
+	at := uint(8 * d * group)
+	for range count {
+		low |= x & mask << at
+		high |= x&mask<<(at-64) | x&mask>>(64-at)
+		x += more * eachByte
+		at += uint(8 * d)
+	}
+	return low, high
 }

@@ -160,11 +160,8 @@ func scatter[T Word](src []T, fields []Field) (done uint64) {
 	f, n := &fields[0], len(src)
 	d, isDense := f.dense(8 * size)
 	var m wholeMoves
-	var start unsafe.Pointer
-	if !(isDense && denseFirst()) {
-		start, done = m.unpack(pointer(src), fields, size)
-	}
-	whole := done != 0
+	start, done := m.unpack(pointer(src), fields, size)
+	whole := done != 0 && (m.permutable(int(f.groupBytes()), n) || !(isDense && denseFirst()))
 	if !whole {
 		done = 1
 	}

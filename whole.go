@@ -186,29 +186,40 @@ func (f form) whole(taken uint64) bool {
 func packWhole[T Word](dst, base []T, fields []Field, taken, value uint64) bool {
 	var m wholeMoves
 	size := int(unsafe.Sizeof(T(0)))
-	if !m.packPlain(pointer(base), fields, size, taken, value) || !m.pays() {
+	if !m.packPlain(pointer(base), fields, size, taken, value) || !m.pays(size, len(dst)) {
 		return false
 	}
 	m.run(pointer(dst), size, len(dst))
 	return true
 }
 
-// pays reports whether moving bytes is faster than packing plain fields: it is if all bytes come from one column.
-func (m *wholeMoves) pays() bool { return m.count == 1 && (permutes() || current == levelGeneric) }
+// pays reports whether moving bytes is faster than packing n words of plain fields. It is if all bytes come from one
+// column. But packing begins so soon that a kernel must be fast for an eighth of the words.
+func (m *wholeMoves) pays(d, n int) bool {
+	return m.count == 1 && (current == levelGeneric || m.permutable(d, n/8))
+}
 
-// movesBytes reports whether moving bytes is faster than packing fields of which so many need a tile.
+// permutable reports whether permute has a kernel that is fast for n groups of d bytes.
+func (m *wholeMoves) permutable(d, n int) bool {
+	return permutes() && permutable(d, n, m.gaps, m.list[:m.count])
+}
+
+// movesBytes reports whether moving bytes may be faster than packing fields of which so many need a tile.
 //
 //	level                 what it has                                                   faster
 //	avx512 with VBMI      permute, by VPERMB                                            moving
-//	avx512, avx2          pack, and gatherBits by PEXT                                  packing
+//	avx512, avx2          permute, by VPSHUFB, for some moves                           moving, if it has
 //	neon                  pack                                                          moving, if there are tiles
 //	generic               portable Go for all, and one load of a word for its fields    moving
 func movesBytes(tiles int) bool {
 	return permutes() || current == levelGeneric || current == levelNEON && tiles > 0
 }
 
-// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves bytes.
-func denseFirst() bool { return current >= levelAVX2 && !permutes() }
+// quick reports whether permute has a kernel that is fast for n groups of d bytes, or no kernel at all.
+func (m *wholeMoves) quick(d, n int) bool { return !permutes() || m.permutable(d, n) }
+
+// denseFirst reports whether the current level gathers and scatters dense fields faster than permuteGeneric moves bytes.
+func denseFirst() bool { return current >= levelAVX2 }
 
 // wholeElements reports whether every byte of a field's elements is a byte of a word of size bytes, or zero.
 func (f *Field) wholeElements(size int) bool {

@@ -157,6 +157,7 @@ func (d dispatch) permute() {
 	kernels := slices.ContainsFunc(d.isas, func(isa isa) bool { return d.targets(isa) != nil })
 	if !kernels {
 		d.printf("func permutes() bool { return false }\n\n")
+		d.printf("func permutable(d, n int, gaps uint16, moves []move) bool { return false }\n\n")
 	}
 	d.printf("func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {\n")
 	if kernels {

@@ -127,14 +127,15 @@ type amd64 struct {
 
 func (g *amd64) function() {
 	g.Function(g.kernel.symbol(g.target))
-	if g.kernel.shape != permuteShape { // it has a large frame
+	large := g.kernel.shape == permuteShape && g.wide() // its frame, which it needs all registers for
+	if !large {
 		g.Attributes(attr.NOSPLIT)
 	}
 	g.Signature(signature(g.kernel.params(g.target)))
 	g.pointers = map[string]reg.Register{}
 	g.uniform = map[*inst]reg.VecVirtual{}
 	for _, p := range g.kernel.params(g.target) {
-		if p.typ == "unsafe.Pointer" && g.kernel.shape != permuteShape {
+		if p.typ == "unsafe.Pointer" && !large {
 			g.pointers[p.name] = g.argument(p.name)
 		}
 	}
@@ -149,7 +150,11 @@ func (g *amd64) function() {
 		map[string]func(){"gatherBits": g.gatherBits, "scatterBits": g.scatterBits, "gatherOnes": g.gatherOnes, "scatterOnes": g.scatterOnes}[g.kernel.name]()
 		return
 	case permuteShape:
-		g.permute()
+		if g.wide() {
+			g.permute512()
+		} else {
+			g.permute256()
+		}
 		return
 	}
 	p := lower(g.kernel.formula(g.target), g.target)

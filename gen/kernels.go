@@ -142,7 +142,7 @@ var kernels = []kernel{
 	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
 	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
 
-	{name: "permute", shape: permuteShape, isas: []isa{avx512}},
+	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2}},
 }
 
 type isa string
@@ -247,7 +247,12 @@ func (k kernel) params(t target) []param {
 	case permuteShape:
 		// The kernel makes n groups of d bytes, from group lo on. A step has 1<<shift groups.
 		add("unsafe.Pointer", "moves")
-		add("int", "k", "lo", "n", "d", "groups", "shift")
+		add("int", "k", "lo", "n", "d")
+		if t.isa == avx2 {
+			add("uint64", "low", "high")
+			break
+		}
+		add("int", "groups", "shift")
 		add("uint64", "low", "high", "gaps")
 		add("bool", "apart") // no move is in place
 	case maskedShape:

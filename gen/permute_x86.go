@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A permute kernel makes one step of dst at a time: as many groups as fit a vector,
+// The AVX-512 kernel makes one step of dst at a time: as many groups as fit a vector,
 // rounded down to a power of two. A step takes its bytes from terms. A term is a chunk of
 // one move's groups: as many as fit a vector, again rounded down to a power of two. So
 // all terms of a move share one vector of indices.
@@ -92,8 +92,97 @@ func (g *amd64) pair(low, high Mem, dst reg.VecVirtual) {
 	g.VPINSRQ(U8(1), high, dst.AsX(), dst.AsX())
 }
 
-// permute emits a permute kernel.
-func (g *amd64) permute() {
+// permute256 emits the AVX2 kernel. A group is what 16 bytes have room for: Go makes one of several if they are short.
+// Each move takes one load of 16 bytes and one shuffle a group.
+func (g *amd64) permute256() {
+	dst, size, at, n := g.pointers["dst"], g.argument("d"), g.argument("lo"), g.argument("n")
+	moves, end := g.pointers["moves"], g.argument("k")
+	start := g.YMM()
+	g.pair(g.parameter("low"), g.parameter("high"), start)
+	g.VINSERTI128(U8(1), start.AsX(), start, start)
+	g.SHLQ(U8(5), end)
+	g.ADDQ(moves, end)
+	first := g.GP64()
+	g.MOVQ(at, first)
+	g.IMULQ(size, first)
+	g.ADDQ(first, dst)
+	loaded := []reg.VecVirtual{g.YMM(), g.YMM(), g.YMM()} // in turn
+	for _, vectors := range []int{8, 2, 0} {              // of two groups
+		groups := max(2*vectors, 1)
+		g.loop("groups", "One move after the other.", groups, at, n, func() {
+			var steps []reg.VecVirtual
+			for range max(vectors, 1) {
+				r := g.YMM()
+				g.VMOVDQA(start, r)
+				steps = append(steps, r)
+			}
+			move, data, stride, index := g.GP64(), g.GP64(), g.GP64(), g.YMM()
+			g.MOVQ(moves, move)
+			next := g.label("move")
+			g.Label(next)
+			g.MOVQ(Mem{Base: move, Disp: moveStride}, stride)
+			g.MOVQ(stride, data)
+			g.IMULQ(at, data)
+			g.ADDQ(Mem{Base: move, Disp: moveData}, data)
+			g.VBROADCASTI128(Mem{Base: move, Disp: moveFrom}, index)
+			add := func(r, bytes reg.VecVirtual, size int) {
+				g.VPSHUFB(as(index, size), as(bytes, size), as(bytes, size))
+				g.VPOR(as(bytes, size), as(r, size), as(r, size))
+			}
+			if vectors == 0 {
+				g.VMOVDQU(Mem{Base: data}, loaded[0].AsX())
+				add(steps[0], loaded[0], 16)
+			} else {
+				apart, added := g.label("apart"), g.label("added")
+				g.CMPQ(stride, U8(16))
+				g.JNE(LabelRef(apart))
+				for i, r := range steps {
+					bytes := loaded[i%len(loaded)]
+					g.VMOVDQU(Mem{Base: data, Disp: 32 * i}, bytes)
+					add(r, bytes, 32)
+				}
+				g.JMP(LabelRef(added))
+				g.Label(apart)
+				for i, r := range steps {
+					bytes := loaded[i%len(loaded)]
+					g.VMOVDQU(Mem{Base: data}, bytes.AsX())
+					g.VINSERTI128(U8(1), Mem{Base: data, Index: stride, Scale: 1}, bytes, bytes)
+					add(r, bytes, 32)
+					g.LEAQ(Mem{Base: data, Index: stride, Scale: 2}, data)
+				}
+				g.Label(added)
+			}
+			g.ADDQ(U8(moveSize), move)
+			g.CMPQ(move, end)
+			g.JB(LabelRef(next))
+			if vectors == 0 {
+				g.VMOVDQU(steps[0].AsX(), Mem{Base: dst})
+				g.ADDQ(size, dst)
+				return
+			}
+			short, stored := g.label("short"), g.label("stored")
+			g.CMPQ(size, U8(16))
+			g.JNE(LabelRef(short))
+			for i, r := range steps {
+				g.VMOVDQU(r, Mem{Base: dst, Disp: 32 * i})
+			}
+			g.ADDQ(imm(16*groups), dst)
+			g.JMP(LabelRef(stored))
+			g.Comment("The next group overwrites the bytes past a short one.")
+			g.Label(short)
+			for _, r := range steps {
+				g.VMOVDQU(r.AsX(), Mem{Base: dst})
+				g.VEXTRACTI128(U8(1), r, Mem{Base: dst, Index: size, Scale: 1})
+				g.LEAQ(Mem{Base: dst, Index: size, Scale: 2}, dst)
+			}
+			g.Label(stored)
+		})
+	}
+	g.ret()
+}
+
+// permute512 emits the AVX-512 kernel.
+func (g *amd64) permute512() {
 	p := permuter{
 		amd64:   g,
 		indices: g.AllocLocal(64 * mostTerms), terms: g.AllocLocal(termSize * mostTerms),

@@ -101,6 +101,9 @@ func TestProofRefutes(t *testing.T) {
 		{"sign not copied", "scatterBitsBMI2", `IMULQ .*`, ``, `is not the bit that scatter says`},
 		{"written between groups", "scatterBitsBMI2", `MOVW (\w+), (.*)`, `MOVL $1, $2`, `is written, between groups|access to bytes`},
 		{"bits of another value", "scatterOnesAVX2", `VPAND (Y\d+), (Y\d+), (Y\d+)\nVMOVDQU (.*)`, `VMOVDQU $4`, `is not the bit that scatter says`},
+		{"halves of a pair of groups exchanged", "permuteAVX2", `(VMOVDQU) \((\w+)\), (X\d+)\n(VINSERTI128 \$0x01,) \((\w+)\)\((\w+)\*1\)(.*)`, "$1 ($2)($6*1), $3\n$4 ($5)$7", `byte \d+ of group \d+ is wrong`},
+		{"short groups stored as if they were long", "permuteAVX2", `JNE short\d+`, ``, `access to bytes|is wrong|is not written`},
+		{"bytes of the second move alone", "permuteAVX2", `VPOR (X\d+), (X\d+), (X\d+)`, `VMOVDQU $1, $3`, `is wrong`},
 		// The calling convention.
 		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},
 		{"no SFENCE", "insertEach32AVX2", `SFENCE`, ``, `RET: no SFENCE`},

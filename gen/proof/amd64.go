@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -1268,10 +1269,10 @@ func insertLane(m *machine, in *inst) error {
 	return nil
 }
 
-// extractHalf is the half of the source that the immediate says.
+// extractHalf is the half of the source that the immediate says. It goes to a register or to memory.
 func extractHalf(m *machine, in *inst) error {
 	src, dst := in.operands[1], in.operands[2]
-	if src.kind != isVector || dst.kind != isVector || src.size != 2*dst.size {
+	if src.kind != isVector || dst.kind == isVector && src.size != 2*dst.size {
 		return errOperands
 	}
 	v, err := m.readVector(src.reg, src.size, 0)
@@ -1286,7 +1287,41 @@ func extractHalf(m *machine, in *inst) error {
 	if err != nil {
 		return err
 	}
-	m.writeVector(dst.reg, r)
+	if dst.kind == isVector {
+		m.writeVector(dst.reg, r)
+		return nil
+	}
+	at, err := m.memory(dst)
+	if err != nil {
+		return err
+	}
+	return m.store(at, r, nil)
+}
+
+// insertHalf is VINSERTI128: the second source with the first as its upper half.
+func insertHalf(m *machine, in *inst) error {
+	if in.operands[0].imm != 1 {
+		return errOperands
+	}
+	x, err := m.source(in.operands[1], 16, 8, nil)
+	if err != nil {
+		return err
+	}
+	v, err := m.readVector(in.operands[2].reg, 16, 8)
+	if err != nil {
+		return err
+	}
+	m.writeVector(in.operands[3].reg, m.once(&vec{bits: 8, lanes: slices.Concat(v.lanes, x.lanes)}))
+	return nil
+}
+
+// repeatHalf is VBROADCASTI128: 16 bytes of memory in both halves.
+func repeatHalf(m *machine, in *inst) error {
+	v, err := m.source(in.operands[0], 16, 8, nil)
+	if err != nil {
+		return err
+	}
+	m.writeVector(in.operands[1].reg, m.once(&vec{bits: 8, lanes: slices.Concat(v.lanes, v.lanes)}))
 	return nil
 }
 
@@ -1368,8 +1403,9 @@ var amd64Table = map[string]meaning{
 	"VPMOVSXWD": widen(16, 32, (*terms).sext), "VPMOVSXWQ": widen(16, 64, (*terms).sext), "VPMOVSXDQ": widen(32, 64, (*terms).sext),
 	"VPMOVWB": narrow(16, 8), "VPMOVDB": narrow(32, 8), "VPMOVQB": narrow(64, 8),
 	"VPMOVDW": narrow(32, 16), "VPMOVQW": narrow(64, 16), "VPMOVQD": narrow(64, 32),
-	"VPSHUFB": amd64Vector(8, 8, shuffleBytes), "VPERMD": amd64Vector(32, 32, permute), "VEXTRACTI128": extractHalf,
-	"VPERMB": permuteBytes, "VPMULLW": amd64Vector(16, 16, products), "VPHMINPOSUW": leastLane, "VPINSRQ": insertLane,
+	"VPSHUFB": amd64Vector(8, 8, shuffleBytes), "VPERMD": amd64Vector(32, 32, permute), "VEXTRACTI128": extractHalf, "VINSERTI128": insertHalf,
+	"VBROADCASTI128": repeatHalf,
+	"VPERMB":         permuteBytes, "VPMULLW": amd64Vector(16, 16, products), "VPHMINPOSUW": leastLane, "VPINSRQ": insertLane,
 	"VPSRLW": amd64Vector(16, 16, func(m *machine, imm uint64, v []*vec) *vec {
 		return each(16, func(l []*term) *term { return m.shift(opLshr, l[0], m.constant(16, imm)) }, v...)
 	}),

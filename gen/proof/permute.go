@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -54,6 +55,9 @@ func (s *subject) executePermute() error {
 			return fmt.Errorf("%w (%v)", err, p)
 		}
 		return nil
+	}
+	if s.halves() {
+		return executeHalves(r, run)
 	}
 	for d := 1; d <= groupBytes; d++ {
 		groups, _ := permutation{d: d}.groups(s.vector())
@@ -129,6 +133,65 @@ func (s *subject) executePermute() error {
 	return nil
 }
 
+// halves reports whether the kernel makes each group of loads of 16 bytes, and stores 16 bytes. So it may touch as many at
+// the start of each group. Its moves have any stride. No group has gaps, and the value is 0 in the bytes that are moved.
+func (s *subject) halves() bool {
+	return !slices.ContainsFunc(s.function.params, func(p param) bool { return p.name == "gaps" })
+}
+
+// executeHalves runs such a kernel with each size of groups, with one to four moves of any bytes and strides, in place and
+// not. The numbers of groups let each loop make no turn, one and several.
+func executeHalves(r *rand.Rand, run func(permutation) error) error {
+	for d := 1; d <= groupBytes; d++ {
+		for n := range 3 * 16 {
+			if err := run(randomHalves(r, d, n+1, true)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range []permutation{
+		{d: 16, moves: movesOf(12, []int8{0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1})},
+		{d: 16, moves: movesOf(16, []int8{2, 1, 0, 3, 6, 5, 4, 7, 10, 9, 8, 11, 14, 13, 12, 15})},
+		{d: 12, moves: movesOf(16, []int8{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14})},
+		{d: 16, moves: movesOf(32, []int8{0, 1, 4, 5, 8, 9, 12, 13}, []int8{-1, -1, -1, -1, -1, -1, -1, -1, 0, 1, 4, 5, 8, 9, 12, 13})},
+	} {
+		p.n = 64 << 10 / groupBytes // those of a piece
+		if err := run(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// randomHalves returns any call of such a kernel.
+func randomHalves(r *rand.Rand, d, n int, inPlace bool) permutation {
+	p := permutation{d: d, n: n, apart: true, lo: r.IntN(3)}
+	for range 1 + r.IntN(4) {
+		m := permuteMove{stride: groupBytes, from: noBytes}
+		switch {
+		case inPlace && p.apart && d == groupBytes && r.IntN(2) == 0:
+			m.inPlace, p.apart = true, false
+		case r.IntN(2) == 0:
+			m.stride = 1 + r.IntN(groupBytes*groupBytes)
+		}
+		p.moves = append(p.moves, m)
+	}
+	for j := range d {
+		if r.IntN(4) > 0 {
+			p.moves[r.IntN(len(p.moves))].from[j] = int8(r.IntN(groupBytes))
+		}
+	}
+	return p
+}
+
+// valueByte returns byte j of the value.
+func (s *subject) valueByte(p permutation, j int) *term {
+	if s.halves() && slices.ContainsFunc(p.moves, func(m permuteMove) bool { return m.from[j] >= 0 }) {
+		return s.constant(8, 0)
+	}
+	return s.symbol(8, "value", j)
+}
+
 // vector returns the size of the kernel's vectors.
 func (s *subject) vector() int { return 1 << s.granule }
 
@@ -181,6 +244,9 @@ func (s *subject) permuteMachine(p permutation) (m *machine, data []*region) {
 	pointer := func(r *region) value { return value{s.constant(64, 0), r} }
 	m.dst = newRegion("dst", p.lo*p.d, (p.lo+p.n)*p.d)
 	m.dst.writable = true
+	if s.halves() {
+		m.dst.to += groupBytes - p.d
+	}
 	moves := newRegion("moves", 0, len(p.moves)*s.Move.Size)
 	moves.data, moves.pointers = make([]byte, moves.to), map[int]value{}
 	for k, move := range p.moves {
@@ -194,7 +260,10 @@ func (s *subject) permuteMachine(p permutation) (m *machine, data []*region) {
 		for j := p.d; j < groupBytes; j++ {
 			moves.data[k*s.Move.Size+s.Move.From+j] = 0xff
 		}
-		moves.data[k*s.Move.Size+s.Move.Stride] = byte(move.stride)
+		binary.LittleEndian.PutUint16(moves.data[k*s.Move.Size+s.Move.Stride:], uint16(move.stride))
+		if s.halves() {
+			first, last = 0, groupBytes-1
+		}
 		r := newRegion(fmt.Sprint("move", k, "of"), p.lo*move.stride+first, (p.lo+p.n-1)*move.stride+last+1)
 		if move.inPlace {
 			r.stands, m.dst.content = m.dst, r.content
@@ -204,12 +273,16 @@ func (s *subject) permuteMachine(p permutation) (m *machine, data []*region) {
 	}
 	moves.content += string(moves.data) // what is loaded is remembered by that
 	groups, shift := p.groups(s.vector())
+	var bytes []*term
+	for j := range groupBytes {
+		bytes = append(bytes, s.valueByte(p, j))
+	}
 	number := func(bits int, v uint64) value { return value{t: s.constant(bits, v)} }
 	flag := map[bool]uint64{true: 1}
 	for name, v := range map[string]value{
 		"dst": pointer(m.dst), "moves": pointer(moves), "k": number(64, uint64(len(p.moves))), "lo": number(64, uint64(p.lo)), "n": number(64, uint64(p.n)),
 		"d": number(64, uint64(p.d)), "groups": number(64, uint64(groups)), "shift": number(64, uint64(shift)),
-		"low": {t: s.symbol(64, "low:", 0)}, "high": {t: s.symbol(64, "high:", 0)}, "gaps": number(64, p.gaps),
+		"low": {t: s.join(bytes[:8])}, "high": {t: s.join(bytes[8:])}, "gaps": number(64, p.gaps),
 		"apart": number(8, flag[p.apart]), "stream": number(8, flag[p.stream]),
 	} {
 		m.arguments[name] = v
@@ -227,13 +300,9 @@ func (s *subject) permutes(p permutation) error {
 	if err := m.run(); err != nil {
 		return err
 	}
-	for at := m.dst.from; at < m.dst.to; at++ {
+	for at := p.lo * p.d; at < (p.lo+p.n)*p.d; at++ {
 		i, j := at/p.d, at%p.d
-		value := s.symbol(64, "low:", 0)
-		if j >= 8 {
-			value = s.symbol(64, "high:", 0)
-		}
-		want, gap := s.extract(value, 8*(j%8), 8), p.gaps>>j&1 != 0
+		want, gap := s.valueByte(p, j), p.gaps>>j&1 != 0
 		for k, move := range p.moves {
 			if f := move.from[j]; f >= 0 {
 				want, gap = s.symbol(8, data[k].content, i*move.stride+int(f)), false

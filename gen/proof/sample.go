@@ -112,7 +112,11 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 	var err error
 	if s.Shape == Permute {
 		d := 1 + r.IntN(groupBytes)
-		m, _ = s.permuteMachine(randomPermutation(r, d, 1+r.IntN(1+20*s.vector()/d), false))
+		p := randomPermutation(r, d, 1+r.IntN(1+20*s.vector()/d), false)
+		if s.halves() {
+			p = randomHalves(r, d, 1+r.IntN(60), false)
+		}
+		m, _ = s.permuteMachine(p)
 		err = m.run()
 	} else {
 		err = choices("")
