@@ -109,7 +109,7 @@ func (d dense) fields(e int) uint64 { return low(uint32(d.width)) * everyBits(8*
 func everyBits(n int) uint64 {
 	switch n {
 	case 8:
-		return 0x0101010101010101
+		return eachByte
 	case 16:
 		return 0x0001000100010001
 	case 32:

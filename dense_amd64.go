@@ -26,7 +26,7 @@ import "unsafe"
 // gatherBitsKernel calls a kernel for gatherBits, if there is one.
 func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) bool {
 	if d.ones(w, e, stride) {
-		bit, reversed := everyBits(8)<<d.from, truth(d.reversed)
+		bit, reversed := uint64(eachByte)<<d.from, truth(d.reversed)
 		for i := 0; i < n*w; i += pieceBytes / 8 {
 			m := uint64(min(pieceBytes/8, n*w-i))
 			if current == levelAVX512 {
@@ -69,9 +69,9 @@ func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stri
 // scatterBitsKernel calls a kernel for scatterBits, if there is one.
 func scatterBitsKernel(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) bool {
 	if d.ones(w, e, stride) {
-		ones, reversed := everyBits(8)<<d.from, truth(d.reversed)
+		ones, reversed := uint64(eachByte)<<d.from, truth(d.reversed)
 		if d.signed {
-			ones = everyBits(8) * uint64(uint8(0xff<<d.from))
+			ones = eachByte * uint64(uint8(0xff<<d.from))
 		}
 		for i := 0; i < n*w; i += pieceBytes / 8 {
 			m := uint64(min(pieceBytes/8, n*w-i))
