@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// The portable kernels: they run where there is no assembly, and they are compiled
-// and tested everywhere. Their one idea: a general register holds several narrow
-// words, and one shift and one mask do the same to all of them. So each kernel has
-// two loops. The first takes words a register at a time, and the second takes the
-// words that are left, or that are wider than a register.
+// The portable kernels run where there is no assembly. They are compiled and tested
+// everywhere. Their one idea is that a general register holds several narrow words, and
+// that one shift and one mask process all of them. So each kernel has two loops. The
+// first processes words a register at a time. The second processes the words that are
+// left, and words that are wider than a register.
 
 // anyAlignment reports whether the processor loads a register from any address. The
-// list is the compiler's own.
+// compiler has the same list.
 const anyAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "386" || runtime.GOARCH == "arm64" ||
 	runtime.GOARCH == "loong64" || runtime.GOARCH == "ppc64" || runtime.GOARCH == "ppc64le" ||
 	runtime.GOARCH == "s390x" || runtime.GOARCH == "wasm"
@@ -21,16 +21,16 @@ const anyAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "386" || run
 // registerBytes is the size of a general register.
 const registerBytes = unsafe.Sizeof(uint(0))
 
-// These helpers have no type parameter, because a kernel would look into its
-// dictionary for each one that has.
+// register and inRegisters have no type parameter: a generic kernel would look up each
+// generic function that it calls in its dictionary.
 
 // register returns the register at i bytes from p.
 func register(p unsafe.Pointer, i uintptr) *uint { return (*uint)(unsafe.Add(p, i)) }
 
-// inRegisters returns how many bytes of n words of that size a kernel takes a
-// register at a time. There are none if words are wider than registers, or if the
-// processor cannot load a register from an operand's address; addresses are the
-// operands' addresses ORed together.
+// inRegisters returns how many bytes of n words of that size a kernel can process a
+// register at a time. addresses are the operands' addresses ORed together. It returns 0
+// if words are wider than registers, or if the processor cannot load a register from
+// one of the addresses.
 func inRegisters(n int, size, addresses uintptr) uintptr {
 	if size > registerBytes || !anyAlignment && addresses%registerBytes != 0 {
 		return 0
@@ -38,13 +38,13 @@ func inRegisters(n int, size, addresses uintptr) uintptr {
 	return uintptr(n) * size &^ (registerBytes - 1)
 }
 
-// bitsOf is the width of a word.
+// bitsOf returns the width of a word.
 func bitsOf[T Word]() uint32 { return uint32(8 * unsafe.Sizeof(T(0))) }
 
-// low is a word whose lowest n bits are ones.
+// low returns a word whose lowest n bits are ones.
 func low(n uint32) uint64 { return 1<<n - 1 }
 
-// replicate is v in each lane of its width.
+// replicate returns v in each lane of its width.
 func replicate[T Word](v T) uint64 { return replicated(uint64(v), unsafe.Sizeof(v)) }
 
 // replicated returns v in each lane of size bytes. The division is by a constant.
@@ -53,21 +53,21 @@ func replicated(v uint64, size uintptr) uint64 {
 	return v & lane * (^uint64(0) / lane)
 }
 
-// fieldBits has ones in a field.
+// fieldBits returns ones in a field of 64 bits.
 func fieldBits(pos, width uint32) uint64 { return (1<<uint8(width) - 1) << uint8(pos) }
 
-// fieldMask has ones in a field of a word.
+// fieldMask returns ones in a field of a word.
 func fieldMask[T Word](pos, width uint32) T {
 	return ^(^T(0) << (width & 0xff)) << (pos & 0xff)
 }
 
-// extraction is what an extract kernel needs to know: by how far to move words to
-// the right, the field's ones after that, and its sign.
+// extraction returns what an extract kernel needs: the distance by which words move
+// right, the field's ones after the move, and the field's top bit if T is signed.
 func extraction[T Word](pos, width uint32) (shift uint32, mask, sign T) {
 	pos, width = pos&0xff, width&0xff
 	signed := ^T(0) < 0
 	if signed {
-		// Past the word's last bit all is sign.
+		// If pos is past the word, every bit is the word's sign.
 		pos = min(pos, bitsOf[T]()-1)
 	}
 	mask = T(low(width) & (low(bitsOf[T]()) >> pos))
@@ -77,8 +77,8 @@ func extraction[T Word](pos, width uint32) (shift uint32, mask, sign T) {
 	return pos, mask, sign
 }
 
-// The kernels take slices and hand on pointers: these fit into registers, and they
-// need no check in loops.
+// The kernels take slices and pass pointers on. Pointers fit into registers, and loops
+// need not check them.
 
 func insertGeneric[T Word](dst, src, base []T, pos uint32, mask T) {
 	insertAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(base)),
@@ -88,8 +88,8 @@ func insertGeneric[T Word](dst, src, base []T, pos uint32, mask T) {
 func insertAt[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T) {
 	size := unsafe.Sizeof(T(0))
 	i, packed, end := uintptr(0), inRegisters(n, size, uintptr(dst)|uintptr(src)|uintptr(base)), uintptr(n)*size
-	// A product with a power of two is what a shift gives, in a third of the time. If pos is
-	// past the word, the mask is empty and the factor does not matter.
+	// A multiplication by a power of two shifts in a third of the time that a shift by a
+	// variable takes. If pos is past the word, the mask is empty and the factor does not matter.
 	factor, masks := uint(1)<<(pos%64), uint(replicated(uint64(mask), size))
 	for ; i < packed; i += registerBytes {
 		b := *register(base, i)
@@ -108,7 +108,7 @@ func insertEachGeneric[T Word](dst, src, base []T, pos, width []uint32) {
 	}
 }
 
-// fillGeneric gets the value in its place, and nothing else.
+// fillGeneric takes a value that is in its place already and has no bits outside the mask.
 func fillGeneric[T Word](dst, base []T, value, mask T) {
 	fillAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(base)), len(dst), value, mask)
 }
@@ -130,7 +130,7 @@ func selectBitsGeneric[T Word](dst, mask, src, base []T) {
 		unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(base)), len(dst), unsafe.Sizeof(T(0)))
 }
 
-// selectAt has no use for the words' type: past the registers it goes byte by byte.
+// selectAt does not need the words' type. It processes what is left byte by byte.
 func selectAt(dst, mask, src, base unsafe.Pointer, n int, size uintptr) {
 	i, end := uintptr(0), uintptr(n)*size
 	packed := inRegisters(int(end), 1, uintptr(dst)|uintptr(mask)|uintptr(src)|uintptr(base))
@@ -158,16 +158,16 @@ func extractGeneric[T Word](dst, src []T, pos uint32, mask, sign T) {
 func extractAt[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T) {
 	size := unsafe.Sizeof(T(0))
 	i, packed, end := uintptr(0), inRegisters(n, size, uintptr(dst)|uintptr(src)), uintptr(n)*size
-	// Go guards a shift against a count past the width, but not a rotation. The mask takes
-	// out what a rotation brings in.
+	// Go checks the count of a shift, but not that of a rotation. The mask clears the bits
+	// that a rotation moves in from the other end.
 	back, masks := -int(pos), uint(replicated(uint64(mask), size))
 	if sign == 0 {
 		for ; i < packed; i += registerBytes {
 			*register(dst, i) = bits.RotateLeft(*register(src, i), back) & masks
 		}
 	} else {
-		// The product of a sign and above is all bits above the field. A subtraction would
-		// borrow from the next word.
+		// The product of a word's sign and above is the bits above the field. The usual
+		// subtraction of the sign would borrow from the next word.
 		signs, above := uint(replicated(uint64(sign), size)), uint(low(uint32(8*size))&^uint64(mask)>>bits.TrailingZeros64(uint64(sign)))
 		for ; i < packed; i += registerBytes {
 			field := bits.RotateLeft(*register(src, i), back) & masks
@@ -180,8 +180,8 @@ func extractAt[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T)
 	}
 }
 
-// Under a mask a kernel visits the active lanes. If whole elements of the mask are
-// ones, it does these runs of lanes as if there were no mask.
+// Masked kernels visit the active lanes. If whole elements of the mask are ones, these
+// runs of lanes go to the kernel without a mask.
 
 func insertMaskedGeneric[T Word, M Mask](dst, src, base []T, active []M, pos uint32, mask T) {
 	if hasRuns(active) {
@@ -283,7 +283,7 @@ func extractEachMaskedGeneric[T Word, M Mask](dst, src []T, pos, width []uint32,
 	}
 }
 
-// maskBits is how many lanes an element of a mask has.
+// maskBits returns how many lanes an element of a mask has.
 func maskBits[M Mask]() int { return 8 * int(unsafe.Sizeof(M(0))) }
 
 // lanes yields the active lanes among the first n.
@@ -300,14 +300,14 @@ func lanes[M Mask](active []M, n int) func(yield func(int) bool) {
 	}
 }
 
-// hasRuns reports whether an element of the mask is all ones. It looks at two, because
-// to look at each would slow down masks with few lanes.
+// hasRuns guesses whether elements of the mask are all ones. It looks at only two of
+// them, because looking at each would slow down masks with few active lanes.
 func hasRuns[M Mask](active []M) bool {
 	return len(active) > 0 && (active[0] == ^M(0) || active[len(active)/2] == ^M(0))
 }
 
-// run returns how many mask elements active begins with that are all ones, or else
-// that are not. It also returns how many of n lanes they are for.
+// run returns the length of the first run of mask elements that are all ones, or that
+// are all not. It also returns how many of n lanes the run has.
 func run[M Mask](active []M, n int) (elements, lanes int, full bool) {
 	full = active[0] == ^M(0)
 	for elements < len(active) && (active[elements] == ^M(0)) == full {
@@ -316,7 +316,7 @@ func run[M Mask](active []M, n int) (elements, lanes int, full bool) {
 	return elements, min(elements*maskBits[M](), n), full
 }
 
-// lastBits is the part of a mask for the lanes after the last 64 that are whole.
+// lastBits returns the mask of the last n%64 lanes.
 func lastBits[M Mask](active []M, n int) uint64 {
 	var last uint64
 	for k, m := range active[n/64*64/maskBits[M]():] {
@@ -329,7 +329,7 @@ func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, k
 	words := lanesOf[T](dst, lo, hi-lo)
 	for k := range fields {
 		if fields[k].data == dst {
-			// The column must be read before dst is written.
+			// dst is this column too, so it is read before dst is written.
 			var tile [64]T
 			for ; len(words) > 0; lo += len(tile) {
 				some := tile[:min(len(tile), len(words))]
@@ -342,10 +342,10 @@ func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, k
 	packWords(words, base, fields, lo, keep, value)
 }
 
-// fewWords are not worth a look for a faster loop.
+// fewWords is the number of words that are not worth looking for a faster loop.
 const fewWords = 8
 
-// packWords packs words, of which the first is for lane lo.
+// packWords packs words. The first is for lane lo.
 func packWords[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, keep, value uint64) {
 	if len(words) > fewWords {
 		done := packFast(words, base, fields, lo, keep, value)
@@ -367,7 +367,7 @@ func packWords[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, k
 		clear(words)
 	}
 	for k := 0; k < len(fields); k++ {
-		// Two columns at a time spare every other pass over the words.
+		// Two columns at a time halve the passes over the words.
 		f := &fields[k]
 		var g *Field
 		kind := f.form.kind()
@@ -396,7 +396,7 @@ func packWords[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, k
 	}
 }
 
-// Inlined, the loops of these would run out of registers.
+// If addColumns and addSigns were inlined, their loops would run out of registers.
 
 //go:noinline
 func addColumns[T, E Word](words []T, f, g *Field, lo int) {
@@ -421,7 +421,7 @@ func addSigns[T, E Word](words []T, f *Field, lo int) {
 	}
 }
 
-// lanesOf is lanes lo to lo+n of a slice.
+// lanesOf returns the n lanes of a slice from lane lo on.
 func lanesOf[T Word](p unsafe.Pointer, lo, n int) []T {
 	return slice[T](unsafe.Add(p, lo*int(unsafe.Sizeof(T(0)))), n)
 }
@@ -470,8 +470,8 @@ func putColumns[E, T Word](words []T, f, g *Field, lo int) {
 	}
 }
 
-// sign is the highest bit of the field, where Unpack puts it, or 0 if it is
-// unsigned.
+// sign returns the element's bit that gets the field's top bit. It returns 0 if the
+// column is unsigned.
 func (f *Field) sign() uint64 {
 	if f.form&signedForm == 0 {
 		return 0
@@ -479,7 +479,8 @@ func (f *Field) sign() uint64 {
 	return bits.RotateLeft64(f.mask&^(f.mask>>1), -f.form.shift())
 }
 
-// The warp kernels hold their results until all operands are read.
+// The warp kernels keep their results in a local array until all operands are read,
+// because dst may be any of these.
 
 func insertWarpGeneric[T Register](dst, src, base *[WarpSize]T, pos, width *[WarpSize]uint32, active uint32) {
 	result := *dst
@@ -513,5 +514,5 @@ func extractWarpGeneric[T Register](dst, src *[WarpSize]T, pos, width *[WarpSize
 
 func slice[T Word](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
 
-// pieceLanes is how many lanes a piece has.
+// pieceLanes returns how many lanes a piece has.
 func pieceLanes[T Word]() int { return pieceBytes / int(unsafe.Sizeof(T(0))) }

@@ -6,21 +6,20 @@ import (
 	"unsafe"
 )
 
-// Portable loops for the columns that most calls have. Their one idea: they put all
-// fields of a word together in a register before they write it, and several words at
-// once where these fit beside each other. The loops in bfi_generic.go take any
-// columns; they do the words that are left, and the calls that have no loop here.
+// Portable loops for the columns that most calls have. Their one idea is to put all
+// fields of a word together in a register before they write it. If several words fit
+// into the register, they process these at once. The loops in bfi_generic.go take any
+// columns: they process the words that are left, and the calls that have no loop here.
 
-// columns are up to four columns of a call. The constants of the call are not among
-// them.
+// columns has up to four columns of a call, without the call's constants.
 type columns struct {
 	list  [fewFields]*Field
 	count int
 	equal bool // all elements have one size
 }
 
-// of sets c to the columns among fields. It reports whether there are any, and none
-// for which there is no loop here.
+// of sets c to the columns among fields. It reports false if there are none, more than
+// four, or one of a kind that has no loop here.
 func (c *columns) of(fields []Field) bool {
 	c.equal = true
 	for k := range fields {
@@ -48,7 +47,7 @@ func (c *columns) same() bool {
 	return true
 }
 
-// A part is a column as the loops over registers see it.
+// A part is a column in the form that the loops over registers need.
 type part struct {
 	data  unsafe.Pointer
 	shift int
@@ -56,7 +55,7 @@ type part struct {
 }
 
 // parts returns the columns from lane lo on, for words that are size bytes apart in a
-// register. Parts past the last column have no bits.
+// register. Parts past the last column have an empty mask.
 func (c *columns) parts(lo int, size uintptr) (p [fewFields]part) {
 	for k := range p {
 		f, mask := c.list[0], uint64(0)
@@ -69,8 +68,8 @@ func (c *columns) parts(lo int, size uintptr) (p [fewFields]part) {
 	return p
 }
 
-// bytes sets p to the columns in the order of their places, from lane lo on. It
-// reports whether they are bytes that fill n words of 32 bits.
+// bytes reports whether the columns are bytes that fill words of 32 bits. If so, it sets
+// p to n lanes of the columns from lane lo on, in the order of their places.
 func (c *columns) bytes(p *[4][]uint8, lo, n int) bool {
 	if c.count != 4 {
 		return false
@@ -87,7 +86,7 @@ func (c *columns) bytes(p *[4][]uint8, lo, n int) bool {
 	return places == 1<<4-1
 }
 
-// packFast packs the first of some words, and returns how many.
+// packFast packs words from the first on, and returns how many it packed.
 func packFast[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, keep, value uint64) int {
 	var c columns
 	if !c.of(fields) {
@@ -121,7 +120,7 @@ func packFast[T Word](words []T, base unsafe.Pointer, fields []Field, lo int, ke
 func packEqual(dst, base unsafe.Pointer, words int, size uintptr, c *columns, lo int, keep, value uint64) int {
 	p := c.parts(lo, size)
 	if base == nil {
-		base, keep = p[0].data, 0 // it is read anyway
+		base, keep = p[0].data, 0 // any readable words will do
 	} else {
 		base = unsafe.Add(base, lo*int(size))
 	}
@@ -156,8 +155,8 @@ func packRegisters(dst, base unsafe.Pointer, n uintptr, p *[fewFields]part, coun
 	}
 }
 
-// joinBytes needs no shift by a variable, because the columns are in the order of
-// their places.
+// joinBytes shifts by constants only, because the columns are in the order of their
+// places.
 func joinBytes(words []uint32, p *[4][]uint8) {
 	a, b, c, d := p[0][:len(words)], p[1][:len(words)], p[2][:len(words)], p[3][:len(words)]
 	for i := range words {
@@ -239,7 +238,7 @@ func packTwo[E, F Word](words []uint64, f, g *Field, lo int, value uint64) {
 	}
 }
 
-// unpackFast unpacks the first of some words, and returns how many.
+// unpackFast unpacks words from the first on, and returns how many it unpacked.
 func unpackFast[T Word](words []T, fields []Field, lo int) int {
 	var c columns
 	if !c.of(fields) || !c.equal {

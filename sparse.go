@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// If few lanes are active, a loop over them beats a kernel. A kernel loads whole vectors.
-// If it has no masked stores, it also reads dst before it writes, which costs a second
-// page fault if dst was never written.
+// If few lanes are active, a loop over them beats a kernel, which loads whole vectors. A
+// kernel without masked stores also reads dst before it writes. If dst was never written,
+// this costs a second page fault.
 const (
-	sparseBytes = 16 << 10 // of dst: in a shorter call, looking at the mask takes too long
+	sparseBytes = 16 << 10 // of dst: in a shorter call, counting takes too long
 	sparseLanes = 128      // a mask is sparse if at most one lane of so many is active
 )
 
