@@ -16846,3 +16846,557 @@ return_64:
 
 done:
 	RET
+
+// func permuteNEON(dst, sources, indices unsafe.Pointer, k, vectors, step, n int)
+TEXT ·permuteNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD sources+8(FP), R1
+	MOVD indices+16(FP), R2
+	MOVD k+24(FP), R3
+	MOVD vectors+32(FP), R4
+	MOVD step+40(FP), R5
+	MOVD n+48(FP), R6
+	TBNZ $2, R3, sources_4
+	TBNZ $1, R3, sources_2
+	MOVD 0(R1), R8
+	MOVD 8(R1), R9
+	TBNZ $2, R4, vectors1_4
+	TBNZ $1, R4, vectors1_2
+	// From 1 sources to 1 vectors.
+	FMOVQ (R2), F0
+	SUBS $4, R6
+	BLT few1_1
+	PCALIGN $32
+
+many1_1:
+	// 4 steps a turn.
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R8), F3
+	ADD R9, R8
+	FMOVQ (R8), F4
+	ADD R9, R8
+	VTBL V0.B16, [V1.B16], V5.B16
+	VTBL V0.B16, [V2.B16], V6.B16
+	VTBL V0.B16, [V3.B16], V7.B16
+	VTBL V0.B16, [V4.B16], V8.B16
+	FMOVQ F5, (R0)
+	ADD R5, R0
+	FMOVQ F6, (R0)
+	ADD R5, R0
+	FMOVQ F7, (R0)
+	ADD R5, R0
+	FMOVQ F8, (R0)
+	ADD R5, R0
+	SUBS $4, R6
+	BGE many1_1
+
+few1_1:
+	ADDS $4, R6
+	BEQ done
+
+one1_1:
+	FMOVQ (R8), F1
+	ADD R9, R8
+	VTBL V0.B16, [V1.B16], V2.B16
+	FMOVQ F2, (R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one1_1
+	RET
+
+vectors1_2:
+	// From 1 sources to 2 vectors.
+	FLDPQ (R2), (F0, F1)
+	SUBS $2, R6
+	BLT few1_2
+	PCALIGN $32
+
+many1_2:
+	// 2 steps a turn.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R8), F3
+	ADD R9, R8
+	VTBL V0.B16, [V2.B16], V4.B16
+	VTBL V1.B16, [V2.B16], V5.B16
+	VTBL V0.B16, [V3.B16], V6.B16
+	VTBL V1.B16, [V3.B16], V7.B16
+	FSTPQ (F4, F5), (R0)
+	ADD R5, R0
+	FSTPQ (F6, F7), (R0)
+	ADD R5, R0
+	SUBS $2, R6
+	BGE many1_2
+
+few1_2:
+	ADDS $2, R6
+	BEQ done
+	// One step is left.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	VTBL V0.B16, [V2.B16], V3.B16
+	VTBL V1.B16, [V2.B16], V4.B16
+	FSTPQ (F3, F4), (R0)
+	ADD R5, R0
+	RET
+
+vectors1_4:
+	// From 1 sources to 4 vectors.
+	FLDPQ (R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+
+one1_4:
+	FMOVQ (R8), F4
+	ADD R9, R8
+	VTBL V0.B16, [V4.B16], V5.B16
+	VTBL V1.B16, [V4.B16], V6.B16
+	VTBL V2.B16, [V4.B16], V7.B16
+	VTBL V3.B16, [V4.B16], V8.B16
+	FSTPQ (F5, F6), (R0)
+	FSTPQ (F7, F8), 32(R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one1_4
+	RET
+
+sources_2:
+	TBNZ $0, R3, sources_3
+	MOVD 0(R1), R8
+	MOVD 8(R1), R9
+	MOVD 16(R1), R10
+	MOVD 24(R1), R11
+	TBNZ $2, R4, vectors2_4
+	TBNZ $1, R4, vectors2_2
+	// From 2 sources to 1 vectors.
+	FMOVQ (R2), F0
+	SUBS $4, R6
+	BLT few2_1
+	PCALIGN $32
+
+many2_1:
+	// 4 steps a turn.
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R10), F2
+	ADD R11, R10
+	FMOVQ (R8), F3
+	ADD R9, R8
+	FMOVQ (R10), F4
+	ADD R11, R10
+	FMOVQ (R8), F5
+	ADD R9, R8
+	FMOVQ (R10), F6
+	ADD R11, R10
+	FMOVQ (R8), F7
+	ADD R9, R8
+	FMOVQ (R10), F8
+	ADD R11, R10
+	VTBL V0.B16, [V1.B16, V2.B16], V9.B16
+	VTBL V0.B16, [V3.B16, V4.B16], V10.B16
+	VTBL V0.B16, [V5.B16, V6.B16], V11.B16
+	VTBL V0.B16, [V7.B16, V8.B16], V12.B16
+	FMOVQ F9, (R0)
+	ADD R5, R0
+	FMOVQ F10, (R0)
+	ADD R5, R0
+	FMOVQ F11, (R0)
+	ADD R5, R0
+	FMOVQ F12, (R0)
+	ADD R5, R0
+	SUBS $4, R6
+	BGE many2_1
+
+few2_1:
+	ADDS $4, R6
+	BEQ done
+
+one2_1:
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R10), F2
+	ADD R11, R10
+	VTBL V0.B16, [V1.B16, V2.B16], V3.B16
+	FMOVQ F3, (R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one2_1
+	RET
+
+vectors2_2:
+	// From 2 sources to 2 vectors.
+	FLDPQ (R2), (F0, F1)
+	SUBS $2, R6
+	BLT few2_2
+	PCALIGN $32
+
+many2_2:
+	// 2 steps a turn.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R10), F3
+	ADD R11, R10
+	FMOVQ (R8), F4
+	ADD R9, R8
+	FMOVQ (R10), F5
+	ADD R11, R10
+	VTBL V0.B16, [V2.B16, V3.B16], V6.B16
+	VTBL V1.B16, [V2.B16, V3.B16], V7.B16
+	VTBL V0.B16, [V4.B16, V5.B16], V8.B16
+	VTBL V1.B16, [V4.B16, V5.B16], V9.B16
+	FSTPQ (F6, F7), (R0)
+	ADD R5, R0
+	FSTPQ (F8, F9), (R0)
+	ADD R5, R0
+	SUBS $2, R6
+	BGE many2_2
+
+few2_2:
+	ADDS $2, R6
+	BEQ done
+	// One step is left.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R10), F3
+	ADD R11, R10
+	VTBL V0.B16, [V2.B16, V3.B16], V4.B16
+	VTBL V1.B16, [V2.B16, V3.B16], V5.B16
+	FSTPQ (F4, F5), (R0)
+	ADD R5, R0
+	RET
+
+vectors2_4:
+	// From 2 sources to 4 vectors.
+	FLDPQ (R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+
+one2_4:
+	FMOVQ (R8), F4
+	ADD R9, R8
+	FMOVQ (R10), F5
+	ADD R11, R10
+	VTBL V0.B16, [V4.B16, V5.B16], V6.B16
+	VTBL V1.B16, [V4.B16, V5.B16], V7.B16
+	VTBL V2.B16, [V4.B16, V5.B16], V8.B16
+	VTBL V3.B16, [V4.B16, V5.B16], V9.B16
+	FSTPQ (F6, F7), (R0)
+	FSTPQ (F8, F9), 32(R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one2_4
+	RET
+
+sources_3:
+	MOVD 0(R1), R8
+	MOVD 8(R1), R9
+	MOVD 16(R1), R10
+	MOVD 24(R1), R11
+	MOVD 32(R1), R12
+	MOVD 40(R1), R13
+	TBNZ $2, R4, vectors3_4
+	TBNZ $1, R4, vectors3_2
+	// From 3 sources to 1 vectors.
+	FMOVQ (R2), F0
+	SUBS $4, R6
+	BLT few3_1
+	PCALIGN $32
+
+many3_1:
+	// 4 steps a turn.
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R10), F2
+	ADD R11, R10
+	FMOVQ (R12), F3
+	ADD R13, R12
+	FMOVQ (R8), F4
+	ADD R9, R8
+	FMOVQ (R10), F5
+	ADD R11, R10
+	FMOVQ (R12), F6
+	ADD R13, R12
+	FMOVQ (R8), F7
+	ADD R9, R8
+	FMOVQ (R10), F8
+	ADD R11, R10
+	FMOVQ (R12), F9
+	ADD R13, R12
+	FMOVQ (R8), F10
+	ADD R9, R8
+	FMOVQ (R10), F11
+	ADD R11, R10
+	FMOVQ (R12), F12
+	ADD R13, R12
+	VTBL V0.B16, [V1.B16, V2.B16, V3.B16], V13.B16
+	VTBL V0.B16, [V4.B16, V5.B16, V6.B16], V14.B16
+	VTBL V0.B16, [V7.B16, V8.B16, V9.B16], V15.B16
+	VTBL V0.B16, [V10.B16, V11.B16, V12.B16], V16.B16
+	FMOVQ F13, (R0)
+	ADD R5, R0
+	FMOVQ F14, (R0)
+	ADD R5, R0
+	FMOVQ F15, (R0)
+	ADD R5, R0
+	FMOVQ F16, (R0)
+	ADD R5, R0
+	SUBS $4, R6
+	BGE many3_1
+
+few3_1:
+	ADDS $4, R6
+	BEQ done
+
+one3_1:
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R10), F2
+	ADD R11, R10
+	FMOVQ (R12), F3
+	ADD R13, R12
+	VTBL V0.B16, [V1.B16, V2.B16, V3.B16], V4.B16
+	FMOVQ F4, (R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one3_1
+	RET
+
+vectors3_2:
+	// From 3 sources to 2 vectors.
+	FLDPQ (R2), (F0, F1)
+	SUBS $2, R6
+	BLT few3_2
+	PCALIGN $32
+
+many3_2:
+	// 2 steps a turn.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R10), F3
+	ADD R11, R10
+	FMOVQ (R12), F4
+	ADD R13, R12
+	FMOVQ (R8), F5
+	ADD R9, R8
+	FMOVQ (R10), F6
+	ADD R11, R10
+	FMOVQ (R12), F7
+	ADD R13, R12
+	VTBL V0.B16, [V2.B16, V3.B16, V4.B16], V8.B16
+	VTBL V1.B16, [V2.B16, V3.B16, V4.B16], V9.B16
+	VTBL V0.B16, [V5.B16, V6.B16, V7.B16], V10.B16
+	VTBL V1.B16, [V5.B16, V6.B16, V7.B16], V11.B16
+	FSTPQ (F8, F9), (R0)
+	ADD R5, R0
+	FSTPQ (F10, F11), (R0)
+	ADD R5, R0
+	SUBS $2, R6
+	BGE many3_2
+
+few3_2:
+	ADDS $2, R6
+	BEQ done
+	// One step is left.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R10), F3
+	ADD R11, R10
+	FMOVQ (R12), F4
+	ADD R13, R12
+	VTBL V0.B16, [V2.B16, V3.B16, V4.B16], V5.B16
+	VTBL V1.B16, [V2.B16, V3.B16, V4.B16], V6.B16
+	FSTPQ (F5, F6), (R0)
+	ADD R5, R0
+	RET
+
+vectors3_4:
+	// From 3 sources to 4 vectors.
+	FLDPQ (R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+
+one3_4:
+	FMOVQ (R8), F4
+	ADD R9, R8
+	FMOVQ (R10), F5
+	ADD R11, R10
+	FMOVQ (R12), F6
+	ADD R13, R12
+	VTBL V0.B16, [V4.B16, V5.B16, V6.B16], V7.B16
+	VTBL V1.B16, [V4.B16, V5.B16, V6.B16], V8.B16
+	VTBL V2.B16, [V4.B16, V5.B16, V6.B16], V9.B16
+	VTBL V3.B16, [V4.B16, V5.B16, V6.B16], V10.B16
+	FSTPQ (F7, F8), (R0)
+	FSTPQ (F9, F10), 32(R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one3_4
+	RET
+
+sources_4:
+	MOVD 0(R1), R8
+	MOVD 8(R1), R9
+	MOVD 16(R1), R10
+	MOVD 24(R1), R11
+	MOVD 32(R1), R12
+	MOVD 40(R1), R13
+	MOVD 48(R1), R14
+	MOVD 56(R1), R15
+	TBNZ $2, R4, vectors4_4
+	TBNZ $1, R4, vectors4_2
+	// From 4 sources to 1 vectors.
+	FMOVQ (R2), F0
+	SUBS $4, R6
+	BLT few4_1
+	PCALIGN $32
+
+many4_1:
+	// 4 steps a turn.
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R10), F2
+	ADD R11, R10
+	FMOVQ (R12), F3
+	ADD R13, R12
+	FMOVQ (R14), F4
+	ADD R15, R14
+	FMOVQ (R8), F5
+	ADD R9, R8
+	FMOVQ (R10), F6
+	ADD R11, R10
+	FMOVQ (R12), F7
+	ADD R13, R12
+	FMOVQ (R14), F8
+	ADD R15, R14
+	FMOVQ (R8), F9
+	ADD R9, R8
+	FMOVQ (R10), F10
+	ADD R11, R10
+	FMOVQ (R12), F11
+	ADD R13, R12
+	FMOVQ (R14), F12
+	ADD R15, R14
+	FMOVQ (R8), F13
+	ADD R9, R8
+	FMOVQ (R10), F14
+	ADD R11, R10
+	FMOVQ (R12), F15
+	ADD R13, R12
+	FMOVQ (R14), F16
+	ADD R15, R14
+	VTBL V0.B16, [V1.B16, V2.B16, V3.B16, V4.B16], V17.B16
+	VTBL V0.B16, [V5.B16, V6.B16, V7.B16, V8.B16], V18.B16
+	VTBL V0.B16, [V9.B16, V10.B16, V11.B16, V12.B16], V19.B16
+	VTBL V0.B16, [V13.B16, V14.B16, V15.B16, V16.B16], V20.B16
+	FMOVQ F17, (R0)
+	ADD R5, R0
+	FMOVQ F18, (R0)
+	ADD R5, R0
+	FMOVQ F19, (R0)
+	ADD R5, R0
+	FMOVQ F20, (R0)
+	ADD R5, R0
+	SUBS $4, R6
+	BGE many4_1
+
+few4_1:
+	ADDS $4, R6
+	BEQ done
+
+one4_1:
+	FMOVQ (R8), F1
+	ADD R9, R8
+	FMOVQ (R10), F2
+	ADD R11, R10
+	FMOVQ (R12), F3
+	ADD R13, R12
+	FMOVQ (R14), F4
+	ADD R15, R14
+	VTBL V0.B16, [V1.B16, V2.B16, V3.B16, V4.B16], V5.B16
+	FMOVQ F5, (R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one4_1
+	RET
+
+vectors4_2:
+	// From 4 sources to 2 vectors.
+	FLDPQ (R2), (F0, F1)
+	SUBS $2, R6
+	BLT few4_2
+	PCALIGN $32
+
+many4_2:
+	// 2 steps a turn.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R10), F3
+	ADD R11, R10
+	FMOVQ (R12), F4
+	ADD R13, R12
+	FMOVQ (R14), F5
+	ADD R15, R14
+	FMOVQ (R8), F6
+	ADD R9, R8
+	FMOVQ (R10), F7
+	ADD R11, R10
+	FMOVQ (R12), F8
+	ADD R13, R12
+	FMOVQ (R14), F9
+	ADD R15, R14
+	VTBL V0.B16, [V2.B16, V3.B16, V4.B16, V5.B16], V10.B16
+	VTBL V1.B16, [V2.B16, V3.B16, V4.B16, V5.B16], V11.B16
+	VTBL V0.B16, [V6.B16, V7.B16, V8.B16, V9.B16], V12.B16
+	VTBL V1.B16, [V6.B16, V7.B16, V8.B16, V9.B16], V13.B16
+	FSTPQ (F10, F11), (R0)
+	ADD R5, R0
+	FSTPQ (F12, F13), (R0)
+	ADD R5, R0
+	SUBS $2, R6
+	BGE many4_2
+
+few4_2:
+	ADDS $2, R6
+	BEQ done
+	// One step is left.
+	FMOVQ (R8), F2
+	ADD R9, R8
+	FMOVQ (R10), F3
+	ADD R11, R10
+	FMOVQ (R12), F4
+	ADD R13, R12
+	FMOVQ (R14), F5
+	ADD R15, R14
+	VTBL V0.B16, [V2.B16, V3.B16, V4.B16, V5.B16], V6.B16
+	VTBL V1.B16, [V2.B16, V3.B16, V4.B16, V5.B16], V7.B16
+	FSTPQ (F6, F7), (R0)
+	ADD R5, R0
+	RET
+
+vectors4_4:
+	// From 4 sources to 4 vectors.
+	FLDPQ (R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+
+one4_4:
+	FMOVQ (R8), F4
+	ADD R9, R8
+	FMOVQ (R10), F5
+	ADD R11, R10
+	FMOVQ (R12), F6
+	ADD R13, R12
+	FMOVQ (R14), F7
+	ADD R15, R14
+	VTBL V0.B16, [V4.B16, V5.B16, V6.B16, V7.B16], V8.B16
+	VTBL V1.B16, [V4.B16, V5.B16, V6.B16, V7.B16], V9.B16
+	VTBL V2.B16, [V4.B16, V5.B16, V6.B16, V7.B16], V10.B16
+	VTBL V3.B16, [V4.B16, V5.B16, V6.B16, V7.B16], V11.B16
+	FSTPQ (F8, F9), (R0)
+	FSTPQ (F10, F11), 32(R0)
+	ADD R5, R0
+	SUBS $1, R6
+	BNE one4_4
+	RET
+
+done:
+	RET

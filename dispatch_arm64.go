@@ -197,6 +197,9 @@ func unpack32NEON(src, fields unsafe.Pointer, k, lo, hi int)
 //go:noescape
 func unpack64NEON(src, fields unsafe.Pointer, k, lo, hi int)
 
+//go:noescape
+func permuteNEON(dst, sources, indices unsafe.Pointer, k, vectors, step, n int)
+
 // Each function below runs the kernels of its name at the current level.
 // Those over slices and under a mask cut long calls into pieces. For slices, stream
 // says whether a piece streams. Under a mask, dense says that its density is known.
@@ -795,10 +798,10 @@ func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n in
 	scatterBitsGeneric(data, e, stride, src, w, n, d)
 }
 
-func permutes() bool { return false }
-
-func permutable(d, n int, gaps uint16, moves []move) bool { return false }
-
 func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
+	if permutes() {
+		permuteVectors(dst, d, n, low, high, gaps, moves)
+		return
+	}
 	permuteGeneric(dst, d, n, low, high, gaps, moves)
 }

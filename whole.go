@@ -194,8 +194,12 @@ func packWhole[T Word](dst, base []T, fields []Field, taken, value uint64) bool 
 }
 
 // pays reports whether moving bytes is faster than packing n words of plain fields. It is if all bytes come from one
-// column. But packing begins so soon that a kernel must be fast for an eighth of the words.
+// column. But packing begins so soon that a kernel must be fast for an eighth of the words. On NEON it is also if one TBL
+// finds all bytes: constants take one of its 4 vectors.
 func (m *wholeMoves) pays(d, n int) bool {
+	if current == levelNEON {
+		return (m.count < 4 || m.value == 0) && m.permutable(d, n)
+	}
 	return m.count == 1 && (current == levelGeneric || m.permutable(d, n/8))
 }
 
@@ -209,10 +213,10 @@ func (m *wholeMoves) permutable(d, n int) bool {
 //	level                 what it has                                                   faster
 //	avx512 with VBMI      permute, by VPERMB                                            moving
 //	avx512, avx2          permute, by VPSHUFB, for some moves                           moving, if it has
-//	neon                  pack                                                          moving, if there are tiles
+//	neon                  permute, by TBL, and pack                                     moving, if there are tiles
 //	generic               portable Go for all, and one load of a word for its fields    moving
 func movesBytes(tiles int) bool {
-	return permutes() || current == levelGeneric || current == levelNEON && tiles > 0
+	return current == levelGeneric || permutes() && (current != levelNEON || tiles > 0)
 }
 
 // quick reports whether permute has a kernel that is fast for n groups of d bytes, or no kernel at all.

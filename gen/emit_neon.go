@@ -62,7 +62,9 @@ func newARM64(b *bytes.Buffer, k kernel, t target) *arm64 {
 		t = target{neon, 8, 8, 8}
 	}
 	g.target = t
-	g.program = lower(k.formula(t), t)
+	if k.formula != nil {
+		g.program = lower(k.formula(t), t)
+	}
 	return g
 }
 
@@ -117,6 +119,8 @@ func (g *arm64) emit() {
 		g.pack()
 	case unpackShape:
 		g.unpack()
+	case permuteShape:
+		g.permute()
 	}
 }
 

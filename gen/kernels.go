@@ -142,7 +142,7 @@ var kernels = []kernel{
 	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
 	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
 
-	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2}},
+	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2, neon}},
 }
 
 type isa string
@@ -231,6 +231,14 @@ func (k kernel) params(t target) []param {
 	for _, o := range k.operands {
 		add("unsafe.Pointer", o.name)
 	}
+	switch {
+	case k.shape == permuteShape && t.isa == neon:
+		// The kernel does n steps, each from k sources to so many vectors. From one step to the next dst moves on by step
+		// bytes.
+		add("unsafe.Pointer", "sources", "indices")
+		add("int", "k", "vectors", "step", "n")
+		return list
+	}
 	switch k.shape {
 	case warpShape:
 		add("uint32", "active")
@@ -299,4 +307,11 @@ const (
 	moveStride = 8
 	moveFrom   = 16
 	moveSize   = 32
+)
+
+// The layout of a source in Go.
+const (
+	sourceData    = 0
+	sourceAdvance = 8
+	sourceSize    = 16
 )

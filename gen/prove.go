@@ -192,6 +192,11 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 		sliceShape: proof.Slice, maskedShape: proof.Masked, warpShape: proof.Warp, packShape: proof.Pack,
 		unpackShape: proof.Unpack, denseShape: proof.Dense, permuteShape: proof.Permute,
 	}[k.shape]
+	if k.shape == permuteShape && t.isa == neon {
+		p.Shape = proof.Steps
+		p.Source = proof.SourceLayout{Data: sourceData, Advance: sourceAdvance, Size: sourceSize}
+		return p, nil
+	}
 	if k.shape == permuteShape {
 		p.Move = proof.MoveLayout{Data: moveData, Stride: moveStride, From: moveFrom, Size: moveSize}
 		if k.streams(t.isa) {

@@ -104,6 +104,13 @@ func TestProofRefutes(t *testing.T) {
 		{"halves of a pair of groups exchanged", "permuteAVX2", `(VMOVDQU) \((\w+)\), (X\d+)\n(VINSERTI128 \$0x01,) \((\w+)\)\((\w+)\*1\)(.*)`, "$1 ($2)($6*1), $3\n$4 ($5)$7", `byte \d+ of group \d+ is wrong`},
 		{"short groups stored as if they were long", "permuteAVX2", `JNE short\d+`, ``, `access to bytes|is wrong|is not written`},
 		{"bytes of the second move alone", "permuteAVX2", `VPOR (X\d+), (X\d+), (X\d+)`, `VMOVDQU $1, $3`, `is wrong`},
+		// Steps.
+		{"another source's advance", "permuteNEON", `MOVD 24\((R\d+)\), (R\d+)`, `MOVD 8($1), $2`, `byte \d+ of step \d+ is wrong|access to bytes`},
+		{"vectors of a table in another order", "permuteNEON", `VTBL (.*), \[(V\d+.B16), (V\d+.B16)\], (.*)`, `VTBL $1, [$3, $2], $4`, `operands`},
+		{"table too short", "permuteNEON", `VTBL (.*), \[(V\d+.B16), (V\d+.B16)\], (.*)`, `VTBL $1, [$2], $4`, `byte \d+ of step \d+ is wrong`},
+		{"step moves on by a vector", "permuteNEON", `ADD R5, R0`, `ADD $$16, R0`, `byte \d+ of step \d+ is wrong|access to bytes`},
+		{"turns without a store", "permuteNEON", `FMOVQ (F\d+), \(R0\)`, ``, `byte \d+ of step \d+ is wrong|nothing is known|written`},
+		{"loads after a store", "permuteNEON", `FMOVQ \((R8)\), (F\d+)`, `FMOVQ F0, (R0); FMOVQ ($1), $2`, `byte \d+ of step \d+ is wrong`},
 		// The calling convention.
 		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},
 		{"no SFENCE", "insertEach32AVX2", `SFENCE`, ``, `RET: no SFENCE`},

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
@@ -438,40 +439,62 @@ func arm64Immediate(m *machine, in *inst) error {
 	return nil
 }
 
-// lookUp is VTBL: the bytes of the table that the first source says, which must be
-// known, or 0 past its end.
+// lookUp is VTBL: the bytes of the table that the first source says, or 0 past its end. The table is up to four
+// registers in a row.
 func lookUp(m *machine, in *inst) error {
 	index, list, dst := in.operands[0], in.operands[1].list, in.operands[2]
-	if len(list) != 1 || dst.lane != 8 {
+	if len(list) < 1 || len(list) > 4 || dst.lane != 8 {
 		return errOperands
 	}
 	at, err := m.readVector(index.reg, dst.size, 8)
 	if err != nil {
 		return err
 	}
-	table, err := m.readVector(list[0].reg, 16, 8)
-	if err != nil {
-		return err
+	sources := []*vec{at}
+	var table []*term
+	for i, o := range list {
+		if o.reg != (list[0].reg+i)%32 || o.lane != 8 || o.size != 16 {
+			return errOperands
+		}
+		v, err := m.readVector(o.reg, 16, 8)
+		if err != nil {
+			return err
+		}
+		sources, table = append(sources, v), append(table, v.lanes...)
 	}
 	r, err := m.result(in, nil, func() (*vec, error) {
-		w := &vec{bits: 8}
+		w, name := &vec{bits: 8}, tableName(table)
 		for _, i := range at.lanes {
-			switch {
-			case i.op != opConst:
-				return nil, errOperands
-			case i.val < 16:
-				w.lanes = append(w.lanes, table.lanes[i.val])
-			default:
-				w.lanes = append(w.lanes, m.constant(8, 0))
-			}
+			w.lanes = append(w.lanes, m.lookedUp(table, name, i))
 		}
 		return w, nil
-	}, at, table)
+	}, sources...)
 	if err != nil {
 		return err
 	}
 	m.writeVector(dst.reg, r)
 	return nil
+}
+
+// lookedUp is the byte of a table that an index says, or 0 past its end. If the index is unknown, the byte is a symbol:
+// the same for the same index and table.
+func (s *terms) lookedUp(table []*term, name string, index *term) *term {
+	switch {
+	case index.op != opConst:
+		return s.symbol(8, name, int(index.id))
+	case index.val < uint64(len(table)):
+		return table[index.val]
+	}
+	return s.constant(8, 0)
+}
+
+// tableName is a name that only tables of the same terms have.
+func tableName(table []*term) string {
+	name := []byte("table:")
+	for _, t := range table {
+		name = binary.LittleEndian.AppendUint32(name, t.id)
+	}
+	return string(name)
 }
 
 func (m *machine) arm64Registers(src, dst operand, bits, count int) error {

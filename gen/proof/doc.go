@@ -56,6 +56,9 @@
 // byte of a move, or of the value, that the call asks for, and no gap may be written. No
 // theorem is needed for that.
 //
+// A Steps kernel is NEON's permute. Go makes the tables of indices for it, so it is proved for whatever tables:
+// steps.go. What remains to Go, and is tested only, is that the tables are those of the call.
+//
 // # Why blind runs are enough
 //
 // A blind run differs from a run with lanes only in vector registers: general registers,

@@ -72,7 +72,7 @@ type model struct {
 // A resultKey identifies an instruction's result by its sources.
 type resultKey struct {
 	in      *inst
-	a, b, c *vec
+	sources [5]*vec
 	mask    *term
 }
 
@@ -718,9 +718,7 @@ func (m *machine) constantRegion(name string) (*region, error) {
 // result is an instruction's result, computed once for the same sources.
 func (m *machine) result(in *inst, mask *term, compute func() (*vec, error), sources ...*vec) (*vec, error) {
 	key := resultKey{in: in, mask: mask}
-	for i, v := range sources {
-		*[]**vec{&key.a, &key.b, &key.c}[i] = v
-	}
+	copy(key.sources[:], sources)
 	if have := m.results[key]; have != nil {
 		return have, nil
 	}

@@ -18,14 +18,15 @@ type Kernel struct {
 	Symbol   string
 	Shape    Shape
 	Spec     Spec
-	Operands []Operand  // all arguments, in any order
-	Overlap  bool       // operands may overlap dst in any way, rather than be dst exactly
-	Guarded  bool       // lanes that are not active are not even rewritten
-	Least    int        // the fewest lanes that it is called with
-	Most     int        // the most
-	Forks    bool       // Pack: where it goes depends on the sign of a column's shift
-	Features []string   // of processors that it is called on, as cpuid calls them
-	Move     MoveLayout // Permute: what describes a move
+	Operands []Operand    // all arguments, in any order
+	Overlap  bool         // operands may overlap dst in any way, rather than be dst exactly
+	Guarded  bool         // lanes that are not active are not even rewritten
+	Least    int          // the fewest lanes that it is called with
+	Most     int          // the most
+	Forks    bool         // Pack: where it goes depends on the sign of a column's shift
+	Features []string     // of processors that it is called on, as cpuid calls them
+	Move     MoveLayout   // Permute: what describes a move
+	Source   SourceLayout // Steps: what describes a source
 }
 
 // A Spec is what each lane must equal.
@@ -70,6 +71,7 @@ const (
 	Unpack               // dst is the Columns, of each those from Low up to High
 	Dense                // words of groups of elements, or groups of words: see dense.go
 	Permute              // bytes, each from one of several moves
+	Steps                // bytes, each looked up in vectors from several sources: see steps.go
 )
 
 // An Operand is an argument, and what it is to the instruction.
@@ -481,6 +483,8 @@ func (s *subject) execute() error {
 		return s.executeDense()
 	case Permute:
 		return s.executePermute()
+	case Steps:
+		return s.executeSteps()
 	}
 	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
 }

@@ -110,7 +110,8 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		return err
 	}
 	var err error
-	if s.Shape == Permute {
+	switch s.Shape {
+	case Permute:
 		d := 1 + r.IntN(groupBytes)
 		p := randomPermutation(r, d, 1+r.IntN(1+20*s.vector()/d), false)
 		if s.halves() {
@@ -118,7 +119,10 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		}
 		m, _ = s.permuteMachine(p)
 		err = m.run()
-	} else {
+	case Steps:
+		m, _ = s.stepsMachine(randomStepping(r))
+		err = m.run()
+	default:
 		err = choices("")
 	}
 	// Each outcome in turn, of more and more that is decided.
