@@ -56,7 +56,7 @@ func TestProofRefutes(t *testing.T) {
 	for _, c := range []struct {
 		name, symbol, from, to, want string
 	}{
-		{"right", "insertEach32AVX2", `VPSRLVD (.*)`, `VPSRLVD $1`, ""},
+		{"right", "insertEach64NEON", `VBIT (.*)`, `VBIT $1`, ""},
 		// Wrong results.
 		{"operands swapped", "insertEach32AVX2", `VPSRLVD (\w+), (\w+), (.*)`, `VPSRLVD $2, $1, $3`, `want = 0x\w+, have = 0x\w+, by bfi`},
 		{"ternary immediate", "insertEach32AVX512", `VPTERNLOGD \$0x12, (.*)`, `VPTERNLOGD $$0x1a, $1`, `want = .*, by bfi`},
@@ -131,15 +131,16 @@ func TestProofRefutes(t *testing.T) {
 		{"a length of its own, NEON", "insertEach32NEON", `(CMP \$\d+, (R\d+)\nBLT (short\w*))`, "CMP $$3001, $2\nBEQ $3\n$1", `n = 3001`},
 		{"long slices taken for short ones", "insertEach32AVX2", `(CMPQ (\w+), \$0x08\nJB (short\w+))`, "CMPQ $2, $$0x1000\nJAE $3\n$1", `n = 4096`},
 		{"length cut", "insertEach32AVX2", `MOVQ n\+40\(FP\), (\w+)`, "MOVQ n+40(FP), $1\nANDQ $$0x1fff, $1", `n = 8192`},
-		{"constant packed", "pack32AVX512", `CMPQ (\w+), \$0x08\nJAE added\d+`, ``, `access to|is undefined|column 0`},
-		{"threshold of constants", "pack32AVX512", `CMPQ (\w+), \$0x08\nJAE (added\d+)`, "CMPQ $1, $$0x09\nJAE $2", `access to`},
-		{"count of columns cut", "pack32AVX512", `MOVQ k\+24\(FP\), (\w+)`, "MOVQ k+24(FP), $1\nANDQ $$7, $1", `column \d+ is not packed as it would be alone`},
+		{"constant packed", "pack8AVX512", `CMPQ (\w+), \$0x08\nJAE added\d+`, ``, `access to|is undefined|column 0`},
+		{"threshold of constants", "pack8AVX512", `CMPQ (\w+), \$0x08\nJAE (added\d+)`, "CMPQ $1, $$0x09\nJAE $2", `access to`},
+		{"count of columns cut", "pack8AVX512", `MOVQ k\+24\(FP\), (\w+)`, "MOVQ k+24(FP), $1\nANDQ $$3, $1", `column \d+ is not packed as it would be alone`},
 		{"no columns not looked for", "unpack32AVX2", `TESTQ \w+, \w+\nJZ field1Last`, ``, `of fields|still running`},
 		{"first lanes forgotten", "pack32AVX512", `LEAQ \(AX\)\(BX\*4\), (\w+)`, `MOVQ AX, $1`, `no multiple of 64`},
-		{"a way that no length goes", "insertEach32AVX2", `(CMPQ (\w+), \$0x08\nJB (short\w+))`, "CMPQ $2, $$0x4001\nJAE $3\n$1", `wrong: JAE short\w+ never jumps`},
-		{"code that nothing reaches", "insertEach32AVX2", `RET`, "RET\nXORL AX, AX", `no length executes it`},
+		{"a way that no length goes", "insertEach64NEON", `(CMP \$\d+, (R\d+)\nBLT (short\w*))`, "CMP $$8193, $2\nBGE $3\n$1", `wrong: BGE short\w* never jumps`},
+		{"code that nothing reaches", "insertEach64NEON", `RET`, "RET\nADD $$1, R0", `no length executes it`},
 		{"unknown instruction", "insertEach32AVX2", `VPSRLVD (.*)`, `VPMULLD $1`, `bfi_amd64.s:\d+: the proof does not know what "VPMULLD" computes`},
 		{"addresses compared", "insertEach32AVX2", `CMPQ .*`, `CMPQ AX, CX`, `something depends on the address of src`},
+		{"addresses compared the other way", "insertEach32AVX2", `CMPQ .*`, `CMPQ CX, AX`, `something depends on the address of src`},
 		{"end compared with a start before it", "insertEach32AVX2", `CMPQ (\w+), .*`, `LEAQ -8(AX), R13; CMPQ R13, AX`, `wrong: `},
 		{"immediate that the assembler extends", "insertEach32AVX512", `ANDQ \$0x3f, (.*)`, `ANDQ $$0xffffffff, $1`, `the immediate has more than 31 bits`},
 		{"shifted register that would be ignored", "extract32NEON", `NEG (R\d+), (.*)`, `NEG $1<<1, $2`, `with a register shifted`},
@@ -204,6 +205,18 @@ func TestProofNeedsTable(t *testing.T) {
 	err = proof.Prove(new(bytes.Buffer), files, list, func(symbol string) bool { return symbol == "rotateAVX2" }, "")
 	if want := "no TEXT of rotateAVX2, which is in the table of kernels"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestLibraryConstant checks that the proof reads the constants that Go calls kernels by.
+func TestLibraryConstant(t *testing.T) {
+	for name, want := range map[string]int{"pieceBytes": 64 << 10, "unpackBytes": 4 << 10, "constantKind": 2 * signKind, "signKind": signKind} {
+		if n, err := libraryConstant(name); n != want || err != nil {
+			t.Errorf("%s is %d, error %v, want %d", name, n, err, want)
+		}
+	}
+	if n, err := libraryConstant("noSuchConstant"); err == nil {
+		t.Errorf("noSuchConstant is %d, want an error", n)
 	}
 }
 

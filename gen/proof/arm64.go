@@ -145,7 +145,6 @@ var arm64Encodings = []encoding{
 	{0xbfe0fc00, 0x0e601c00, "VBIC", false, false},
 	{0xbfe0fc00, 0x0e201c00, "VAND", false, false},
 	{0xbf3ffc00, 0x2e20b800, "VNEG", true, true},
-	{0xbf3ffc00, 0x0e20b800, "VABS", true, true},
 }
 
 // arm64Word decodes an instruction given as a number, by its bits.
@@ -749,9 +748,6 @@ var arm64Table = map[string]meaning{
 	"VUMAX":  arm64Two(func(s *terms, x, y *term) *term { return s.ite(s.ult(x, y), y, x) }),
 	"VCMTST": arm64Two(testBits), "VCMEQ": arm64Two(equal),
 	"VNEG": arm64Each(func(s *terms, l []*term) *term { return negate(s, l[0]) }),
-	"VABS": arm64Each(func(s *terms, l []*term) *term {
-		return s.ite(s.slt(l[0], s.constant(l[0].bits, 0)), negate(s, l[0]), l[0])
-	}),
 	"VSHL": arm64Lanes(false, func(m *machine, in *inst, v []*vec) *vec {
 		dst := in.operands[2]
 		n := m.constant(dst.lane, in.operands[0].imm)

@@ -324,7 +324,10 @@ func (m *machine) subValues(v, w value) (value, error) {
 			return value{}, err
 		}
 		x, err := m.number(v)
-		return value{t: m.sub(x, n)}, err
+		if err != nil {
+			return value{}, err
+		}
+		return value{t: m.sub(x, n)}, nil
 	}
 	return difference, nil
 }

@@ -195,7 +195,11 @@ func (s *subject) columns(m *machine, o Operand, at situation, operand func(stri
 			case MoveMask:
 				array.fields[offset] = s.symbol(64, columnName(f.Role, k)+":", 0)
 			case Kind:
-				known[offset] = s.constant(8, uint64(kind&^signedKind&^constantKind|kind&constantKind/2))
+				v := kind &^ signedKind &^ constantKind
+				if kind&constantKind != 0 {
+					v |= s.ConstantKind
+				}
+				known[offset] = s.constant(8, uint64(v))
 			case Signed:
 				if s.Shape == Unpack {
 					known[offset] = s.constant(8, uint64(kind/signedKind))

@@ -27,6 +27,8 @@ type Kernel struct {
 	Features []string     // of processors that it is called on, as cpuid calls them
 	Move     MoveLayout   // Permute: what describes a move
 	Source   SourceLayout // Steps: what describes a source
+	// Pack: what the kind of a constant has besides its size
+	ConstantKind int
 }
 
 // A Spec is what each lane must equal.
@@ -124,7 +126,8 @@ const (
 const SignKind = 4
 
 // In a situation's kind, signedKind says that Unpack's field is signed, and constantKind
-// that Pack's field is a constant, which kernels pass over: in a column's kind that is 8.
+// that Pack's field is a constant, which kernels pass over. In a column's kind Go says that
+// by Kernel.ConstantKind.
 const (
 	signedKind   = 8
 	constantKind = 16
