@@ -202,7 +202,7 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 	}
 	var m wholeMoves
 	switch {
-	case movesBytes(tiles) && m.pack(pointer(base), fields, size, 0) && m.quick(size, len(dst)):
+	case movesBytes(tiles, size, len(dst)) && m.pack(pointer(base), fields, size, 0) && m.quick(size, len(dst)):
 		m.run(pointer(dst), size, len(dst))
 		return
 	case tiles == 1 && len(fields) == 1 && base == nil:
@@ -248,7 +248,8 @@ func gather[T Word](words []T, f *Field, i int) {
 	d, isDense := f.dense(8 * size)
 	var m wholeMoves
 	switch {
-	case m.pack(nil, unsafe.Slice(f, 1), size, i) && (m.permutable(size, len(words)) || !(isDense && denseFirst())):
+	case !(isDense && denseFirst(size, len(words))) && m.pack(nil, unsafe.Slice(f, 1), size, i) &&
+		(!isDense || m.beatsDense(size, len(words))):
 		m.run(pointer(words), size, len(words))
 	case isDense:
 		stride := int(f.stride()) * int(f.form.size())

@@ -160,8 +160,11 @@ func scatter[T Word](src []T, fields []Field) (done uint64) {
 	f, n := &fields[0], len(src)
 	d, isDense := f.dense(8 * size)
 	var m wholeMoves
-	start, done := m.unpack(pointer(src), fields, size)
-	whole := done != 0 && (m.permutable(int(f.groupBytes()), n) || !(isDense && denseFirst()))
+	var start unsafe.Pointer
+	if !(isDense && denseFirst(size, n)) {
+		start, done = m.unpack(pointer(src), fields, size)
+	}
+	whole := done != 0 && (!isDense || m.beatsDense(int(f.groupBytes()), n))
 	if !whole {
 		done = 1
 	}

@@ -208,22 +208,30 @@ func (m *wholeMoves) permutable(d, n int) bool {
 	return permutes() && permutable(d, n, m.gaps, m.list[:m.count])
 }
 
-// movesBytes reports whether moving bytes may be faster than packing fields of which so many need a tile.
+// movesBytes reports whether moving n groups of d bytes may be faster than packing fields, of which so many need a tile.
 //
 //	level                 what it has                                                   faster
 //	avx512 with VBMI      permute, by VPERMB                                            moving
 //	avx512, avx2          permute, by VPSHUFB, for some moves                           moving, if it has
 //	neon                  permute, by TBL, and pack                                     moving, if there are tiles
 //	generic               portable Go for all, and one load of a word for its fields    moving
-func movesBytes(tiles int) bool {
-	return current == levelGeneric || permutes() && (current != levelNEON || tiles > 0)
+func movesBytes(tiles, d, n int) bool {
+	return mayPermute(d, n) || current == levelGeneric || current == levelNEON && tiles > 0
 }
+
+// mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. It spares short calls the
+// search for moves.
+func mayPermute(d, n int) bool { return permutes() && permutable(d, n, 0, nil) }
 
 // quick reports whether permute has a kernel that is fast for n groups of d bytes, or no kernel at all.
 func (m *wholeMoves) quick(d, n int) bool { return !permutes() || m.permutable(d, n) }
 
-// denseFirst reports whether the current level gathers and scatters dense fields faster than permuteGeneric moves bytes.
-func denseFirst() bool { return current >= levelAVX2 }
+// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves n groups of d bytes,
+// whatever the moves.
+func denseFirst(d, n int) bool { return current >= levelAVX2 && !mayPermute(d, n) }
+
+// beatsDense reports whether the current level moves n groups of d bytes faster than it gathers or scatters dense fields.
+func (m *wholeMoves) beatsDense(d, n int) bool { return current < levelAVX2 || m.permutable(d, n) }
 
 // wholeElements reports whether every byte of a field's elements is a byte of a word of size bytes, or zero.
 func (f *Field) wholeElements(size int) bool {
