@@ -216,7 +216,7 @@ func (m *wholeMoves) permutable(d, n int) bool {
 //	neon                  permute, by TBL, and pack                                     moving, if there are tiles
 //	generic               portable Go for all, and one load of a word for its fields    moving
 func movesBytes(tiles, d, n int) bool {
-	return mayPermute(d, n) || current == levelGeneric || current == levelNEON && tiles > 0
+	return current == levelGeneric || mayPermute(d, n) && (current != levelNEON || tiles > 0)
 }
 
 // mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. It spares short calls the
