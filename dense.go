@@ -17,15 +17,15 @@ type dense struct {
 	signed   bool // scatterBits copies a field's top bit to the bits above it
 }
 
-// gatherBits makes n words of w bytes at dst. Each has the fields of one group, and
-// zeros elsewhere. Elements have e bytes; groups start every stride bytes at data.
+// gatherBits makes n words of w bytes at dst. Each word gets the fields of one group,
+// and zeros elsewhere. Elements have e bytes; groups start every stride bytes at data.
 // The words must not overlap the groups. gatherBits may read what lies between
 // groups, but nothing before the first or after the last.
 //
 // scatterBits does the reverse: it sets each element of each group to its field,
 // shifted left by from. It does not write what lies between groups.
 //
-// The portable loops move 8 bytes of a group at a time: the fields in them close up
+// The portable loops move 8 bytes of a group at a time. The fields in them close up
 // in pairs, then in fours, then all eight.
 
 func gatherBitsGeneric(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
@@ -76,15 +76,15 @@ func scatterBitsGeneric(data unsafe.Pointer, e, stride int, src unsafe.Pointer, 
 // difference between the highest of those ones and the bit is all of them.
 func extension(signs uint64, above int) uint64 { return 2 * (signs<<(above&63) - signs) }
 
-// A merge moves two parts of every 2*8*e, 4*8*e or 8*8*e bits next to each other:
-// the lower part, which has the bits low, up, and the higher one down to the bits
+// A merge moves two parts of every 2*8*e, 4*8*e or 8*8*e bits next to each other. The
+// lower part has the bits low and moves up. The higher part moves down to the bits
 // high.
 type merge struct {
 	low, high uint64
 	up, down  int
 }
 
-// merges returns the merges for 8 bytes, the one of the narrowest parts first.
+// merges returns the merges for 8 bytes, beginning with the narrowest parts.
 // Afterwards the first element's field is lowest, or highest if d is reversed.
 func (d dense) merges(array *[3]merge, e int) []merge {
 	merges := array[:0]
@@ -100,8 +100,8 @@ func (d dense) merges(array *[3]merge, e int) []merge {
 	return merges
 }
 
-// fields returns ones where the elements in 8 bytes have their fields, after they
-// were shifted right by d.from.
+// fields returns ones at the fields of the elements in 8 bytes that were shifted right
+// by d.from.
 func (d dense) fields(e int) uint64 { return low(uint32(d.width)) * everyBits(8*e) }
 
 // everyBits returns a word with the first of every n bits set. n is a power of two
@@ -118,9 +118,9 @@ func everyBits(n int) uint64 {
 	return 1
 }
 
-// place returns where in a word the fields of count elements from the j-th on
-// begin. Of several fields that merges make, those of missing elements are the
-// highest, or the unused lowest bits if d is reversed.
+// place returns where in a word the fields of count elements from the j-th on begin.
+// If elements are missing, their fields are the highest, or the lowest if d is
+// reversed.
 func (d dense) place(j, count, several int) (at, unused int) {
 	if d.reversed {
 		return d.pos + (d.count-j-count)*d.width, (several - count) * d.width
@@ -130,8 +130,8 @@ func (d dense) place(j, count, several int) (at, unused int) {
 
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// loadElements returns count adjacent elements of e bytes as they are in 8 bytes of
-// memory, which need not all be there.
+// loadElements returns count adjacent elements of e bytes as a load of 8 bytes would
+// return them. It reads the elements only.
 func loadElements(p unsafe.Pointer, e, count int) uint64 {
 	if count*e == 8 {
 		return binary.NativeEndian.Uint64((*[8]byte)(p)[:])

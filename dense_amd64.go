@@ -4,8 +4,7 @@ package bfi
 
 import "unsafe"
 
-// The kernels of dense fields are given, besides the groups, the words and how many
-// there are:
+// The kernels of dense fields take the groups, the words, their number and:
 //
 //	exact     how many of the last words must not be accessed as 8 bytes
 //	w         the bytes of a word
@@ -14,14 +13,14 @@ import "unsafe"
 //	fields    the bits of fields in 8 bytes of a group
 //	last      the same in the odd chunk, which ends where the group ends
 //	step      the bits of a word that 8 bytes of a group make
-//	pos       where in the word they begin
-//	lastPos   where those of the odd chunk begin
+//	pos       where in the word these bits begin
+//	lastPos   where the bits of the odd chunk begin
 //	signs     the highest bit of each field, if fields are signed
-//	above     what such a bit times it is: all bits above
+//	above     times a bit of signs, it is all bits above the field
 //	reversed  1 if the first element has the highest field, else 0
 //
-// Kernels of single bits take n bytes of words and bytes of groups, and bit or ones:
-// the bits of a byte of a group.
+// Kernels of single bits take n bytes of words and bytes of groups. They also take bit
+// or ones, the bits of a byte of a group.
 
 // gatherBitsKernel calls a kernel for gatherBits, if there is one.
 func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) bool {
@@ -52,7 +51,7 @@ func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stri
 	fields := d.fields(e) << d.from
 	last := d.lastFields(fields, bytes)
 	if missing := -bytes & 7; bytes > 8 {
-		last = fields << (8 * missing) // all else is in the chunk before
+		last = fields << (8 * missing) // the chunk before has the rest
 	}
 	piece := pieceWords(n, max(bytes, w))
 	for n > 0 {
@@ -121,8 +120,7 @@ func scatterBitsKernel(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w
 	return true
 }
 
-// ones reports whether the groups are one bit of each byte, and words have nothing
-// else.
+// ones reports whether the groups are one bit of each byte, and fill their words.
 func (d dense) ones(w, e, stride int) bool {
 	return d.width == 1 && e == 1 && d.count == 8*w && stride == d.count && (!d.reversed || w == 1)
 }
@@ -143,7 +141,7 @@ func (d dense) part(j int) uint32 {
 	return uint32(j * d.width)
 }
 
-// gatherParts makes n bytes of elements E, of which each has the elements of a byte.
+// gatherParts makes n bytes from elements of type E. Each E has the elements of one byte.
 func gatherParts[E uint16 | uint32](dst, data unsafe.Pointer, n int, d dense) {
 	var array [4]Field
 	fields := array[:8/d.width]
@@ -165,7 +163,7 @@ func scatterParts[E uint16 | uint32](data, src unsafe.Pointer, n int, d dense) {
 	packParts[E](data, n, fields, int(unsafe.Sizeof(E(0))))
 }
 
-// packParts packs fields in lanes of so many bytes, a piece at a time.
+// packParts packs fields into lanes of that size, a piece at a time.
 func packParts[T Word](dst unsafe.Pointer, n int, fields []Field, lane int) {
 	piece := pieceBytes / lane / (len(fields) + 1) &^ 63
 	for i := 0; i < n; i += piece {
@@ -173,8 +171,8 @@ func packParts[T Word](dst unsafe.Pointer, n int, fields []Field, lane int) {
 	}
 }
 
-// pieceWords returns how many of n words are a piece, if a word or its group has so
-// many bytes. Most calls are spared the division.
+// pieceWords returns how many of n words are a piece if a word and its group have at most
+// that many bytes each. Most calls do without the division.
 func pieceWords(n, bytes int) int {
 	if n*bytes <= pieceBytes {
 		return n
@@ -182,8 +180,8 @@ func pieceWords(n, bytes int) int {
 	return max(pieceBytes/bytes, 1)
 }
 
-// exact returns how many of the last of n words, or of their groups, end less than 8
-// bytes after they start.
+// exact returns how many of the last words, or of their groups, must not be accessed as
+// 8 bytes, because the memory may end sooner.
 func (d dense) exact(w, n, bytes, stride int) int {
 	exact := 8/w - 1
 	switch missing := 8 - bytes; {
@@ -195,8 +193,8 @@ func (d dense) exact(w, n, bytes, stride int) int {
 	return min(exact, n)
 }
 
-// lastFields returns the fields of the odd chunk. If it is less than 8 bytes, it is
-// the lowest ones, or the highest if it is mirrored.
+// lastFields returns the fields of the odd chunk. If the chunk has less than 8 bytes, these
+// are the lowest bytes, or the highest if the chunk is mirrored.
 func (d dense) lastFields(fields uint64, bytes int) uint64 {
 	switch {
 	case bytes >= 8:

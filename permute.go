@@ -6,20 +6,20 @@ import (
 	"unsafe"
 )
 
-// A move says where bytes of each group of dst come from. A group is what one word
-// of dst has, or one element of a column with what lies between it and the next.
+// A move says where bytes of each group of dst come from. A group is the bytes of one
+// word, or the bytes from one word's first element to the next word's.
 type move struct {
 	data   unsafe.Pointer // the bytes of the first group
 	stride int            // bytes from one group to the next, 1 to 16
 
-	// from has an entry for each byte of a group of dst. The byte at data, 0 to
-	// stride-1, goes there; -1 says that the byte does not come from this move. The
-	// entries past the last byte of a group are -1. Kernels read a move; gen/kernels.go
-	// repeats its layout.
+	// from has an entry for each byte of a group of dst: the number of the byte at data
+	// that goes there, 0 to stride-1. If the byte does not come from this move, or the
+	// group is shorter, the entry is -1. Kernels read a move; gen/kernels.go repeats its
+	// layout.
 	from [groupBytes]int8
 }
 
-// groupBytes is the most bytes that a group has, in dst and in a move.
+// groupBytes is the most bytes that a group may have, in dst and in a move.
 const groupBytes = 16
 
 // An origin is where one byte of each group comes from.
@@ -39,12 +39,12 @@ type origin struct {
 // The value's bytes 0 to 7 are those of low, the least significant first. Bytes 8 to 15
 // are those of high. No byte of a group may come from two moves.
 //
-// A move's data may be dst if its stride is d. Otherwise the two must not overlap. Of a
-// move's data permute reads nothing before the first byte that it moves, and nothing
+// A move's data may be dst if its stride is d. Otherwise the two must not overlap. In a
+// move's data, permute reads nothing before the first byte that it moves, and nothing
 // after the last.
 func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
 	done := 0
-	if gaps == 0 && d <= 8 && !instrumented { // a sanitizer would see bytes read that no move takes
+	if gaps == 0 && d <= 8 && !instrumented { // permuteWords also reads bytes that no move takes, which a sanitizer reports
 		done = permuteWords(dst, d, n, low, moves)
 	}
 	var origins [groupBytes]origin

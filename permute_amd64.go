@@ -48,13 +48,14 @@ func permuteVectors(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16,
 }
 
 // stepGroups has, for groups of d bytes, the number of groups that the kernel makes at
-// a time, and its logarithm: as many as fit a vector, rounded down to a power of two.
+// a time, and its logarithm. The number is what fits a vector, rounded down to a power
+// of two.
 var stepGroups = [1 + groupBytes]struct{ groups, shift uint8 }{
 	1: {64, 6}, {32, 5}, {16, 4}, {16, 4}, {8, 3}, {8, 3}, {8, 3}, {8, 3},
 	{4, 2}, {4, 2}, {4, 2}, {4, 2}, {4, 2}, {4, 2}, {4, 2}, {4, 2},
 }
 
-// alignBytes is how many bytes a call must write for it to pay that dst is aligned.
+// alignBytes is the least number of bytes for which it pays to align dst.
 const alignBytes = 4 << 10
 
 // permuteLong is permute in pieces. The first piece ends where dst is aligned.
@@ -75,7 +76,7 @@ func permuteLong(dst unsafe.Pointer, d, n, groups, shift int, low, high uint64, 
 	}
 }
 
-// streamsMoves reports whether a call moves so much that it streams.
+// streamsMoves reports whether a call moves enough bytes to stream.
 func streamsMoves(d, n int, moves []move) bool {
 	moved := 2 * d
 	for k := range moves {
@@ -84,8 +85,8 @@ func streamsMoves(d, n int, moves []move) bool {
 	return uintptr(n)*uintptr(moved) >= streamBytes
 }
 
-// permuteAVX2 makes groups of up to 16 bytes. If groups are short, it is given wide ones: as many as fit 16 bytes,
-// rounded down to a power of two. Of a move's groups in a wide one it takes a chunk at a time: as many as fit one load.
+// permuteAVX2 makes groups of up to 16 bytes. If groups are short, it gets wide groups: as many groups as fit 16 bytes,
+// rounded down to a power of two. It takes a move's groups for a wide group in chunks: as many groups as fit one load.
 
 const (
 	mostShuffles = 4   // the most shuffles for a wide group that are faster than other kernels
@@ -96,8 +97,8 @@ const (
 // wideShift returns the logarithm of the number of groups in a wide one.
 func wideShift(d int) int { return int(stepGroups[d].shift) - 2 }
 
-// bytes returns the first of a group's bytes that are moved, and how many there are from it to the last. There are none
-// if none is moved.
+// bytes returns the first of a group's bytes that are moved, and the number of bytes from it to the last one that is
+// moved. The number is 0 if no byte is moved.
 func (m *move) bytes(d int) (first, span int) {
 	first, last := groupBytes, -1
 	for _, from := range m.from[:d] {
@@ -108,7 +109,7 @@ func (m *move) bytes(d int) (first, span int) {
 	return first, max(last+1-first, 0)
 }
 
-// chunk returns how many groups a chunk has, if a wide group has so many.
+// chunk returns how many groups a chunk has, given how many a wide group has.
 func (m *move) chunk(span, groups int) int {
 	for groups > 1 && (groups-1)*m.stride+span > groupBytes {
 		groups /= 2
@@ -127,7 +128,8 @@ func shuffles(d int, moves []move) int {
 	return count
 }
 
-// A wideMove is a move of wide groups, as permuteAVX2 reads it. Bytes that it does not move have the highest bit in from.
+// A wideMove is a move of wide groups in the form that permuteAVX2 reads. If a byte is not moved, its entry in from has
+// the highest bit set.
 type wideMove struct {
 	data   unsafe.Pointer
 	stride int
@@ -137,8 +139,8 @@ type wideMove struct {
 // permuteHalves makes all groups with permuteAVX2, if it can.
 //
 // The kernel loads and stores 16 bytes, even if a chunk or a wide group has fewer. So the last wide groups are made apart
-// from the others, by loads that end where chunks end, and in memory that has room. They are made first, because dst may
-// be the data of a move.
+// from the others, by loads that end where chunks end, in memory that has room. They are made first, because dst may be
+// the data of a move.
 func permuteHalves(dst unsafe.Pointer, d, n int, low, high uint64, moves []move) bool {
 	shift := wideShift(d)
 	groups, step := 1<<shift, d<<shift
@@ -180,7 +182,7 @@ func permuteHalves(dst unsafe.Pointer, d, n int, low, high uint64, moves []move)
 			count++
 		}
 	}
-	begin := n - last*groups // of those made apart
+	begin := n - last*groups // the first group that is made apart
 	if begin <= 0 || count == 0 {
 		return false
 	}
@@ -207,14 +209,14 @@ func permuteHalves(dst unsafe.Pointer, d, n int, low, high uint64, moves []move)
 	return true
 }
 
-// highBits has the highest bit of each byte.
+// highBits is the highest bit of each byte.
 const highBits = eachByte << 7
 
 // movedBytes returns ones in the bytes that from moves.
 func movedBytes(from uint64) uint64 { return ^from & highBits >> 7 * 0xff }
 
-// fromFirst counts the bytes of from from the first one on. Those that are not moved become 0x80, so that what is added to
-// them does not carry.
+// fromFirst returns from with its entries counted from the first byte that is moved. Entries of bytes that are not moved
+// become 0x80, so that adding to them does not carry.
 func fromFirst(from uint64, first int) uint64 {
 	moved := movedBytes(from)
 	return ((from|highBits)-uint64(first)*eachByte)&moved&^highBits | highBits&^moved

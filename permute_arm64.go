@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// NEON's kernel for permute works in steps. A step loads one vector of 16 bytes from each of up to 4 sources. TBL looks
-// every byte that is stored up in all of them together. So a step is described by the sources and by one index for each
-// byte. A move gives as many sources as it takes vectors to load its part of a step.
+// NEON's kernel for permute works in steps. A step loads one vector of 16 bytes from each of up to 4 sources. TBL looks up
+// each byte that is stored in all of them together. So sources and one index for each byte describe a step. A move gives as
+// many sources as vectors are needed to load its part of a step.
 
 // permutes reports whether the current level has a kernel for permute.
 func permutes() bool { return current == levelNEON }
@@ -39,21 +39,21 @@ type source struct {
 	advance int            // bytes from one step to the next
 }
 
-// steps are a call of permute without gaps, as the kernel does it. They make the first groups of the call.
+// steps are a call of permute without gaps, in the form that the kernel reads. They make the first groups of the call.
 type steps struct {
 	sources [mostSources]source
 	indices [mostSources * vectorBytes / 8]uint64 // a byte for each byte of a step
 	value   [groupBytes / 8]uint64                // the last source, if bytes come from the value
-	k       int                                   // the sources
-	vectors int                                   // what a step stores: 1, 2 or 4
-	groups  int                                   // what a step makes
+	k       int                                   // the number of sources
+	vectors int                                   // how many a step stores: 1, 2 or 4
+	groups  int                                   // how many a step makes
 	count   int                                   // the steps for which the sources may be read and dst may be written
 }
 
-// A span is what a group takes from a move: the bytes from the first to before the end.
+// A span is the part of a move's group that is used: the bytes from first to before end.
 type span struct{ first, end int }
 
-// sourcesOf returns how many vectors have the bytes of so many groups.
+// sourcesOf returns how many vectors hold the bytes of that many groups.
 func (s span) sourcesOf(groups, stride int) int {
 	return ((groups-1)*stride + s.end - s.first + vectorBytes - 1) / vectorBytes
 }
@@ -110,7 +110,7 @@ func (s *steps) plan(dst unsafe.Pointer, d, n int, low, high uint64, moves []mov
 	for j := range from {
 		from[j] = -1
 	}
-	exact := false // a step must not write past its groups: the groups after them are yet to be read
+	exact := false // a step must not write past its groups, because the groups after them are still to be read
 	for k := range moves {
 		m := &moves[k]
 		exact = exact || m.data == dst
@@ -177,8 +177,8 @@ func (s *steps) plan(dst unsafe.Pointer, d, n int, low, high uint64, moves []mov
 
 func (s *steps) valueByte(j int) byte { return byte(s.value[j/8] >> (j % 8 * 8)) }
 
-// choose sets the numbers of groups and vectors of a step. A step has as many vectors as it can without more sources than
-// for one. It reports whether there are few enough sources.
+// choose sets the numbers of groups and vectors of a step. A step has as many vectors as it can with the sources that one
+// vector needs. It reports whether there are few enough sources.
 func (s *steps) choose(d int, exact bool, constant int, spans []span, moves []move) bool {
 	count := func(groups int) int {
 		sources := constant

@@ -7,19 +7,19 @@ import (
 )
 
 // The portable permute makes a group of up to 8 bytes in a register. Bytes that move equally far make one term: 8 bytes of
-// a move's group, rotated and masked. Bytes in reverse order make one term too, of the 8 bytes reversed.
+// a move's group, rotated and masked. Bytes in reverse order make one term too: 8 bytes, reversed, rotated and masked.
 
 // A term is some bytes of a group of dst.
 type term struct {
-	data     unsafe.Pointer // the 8 bytes of the first group that they come from
+	data     unsafe.Pointer // the 8 bytes that the term loads for the first group
 	stride   int
 	reversed bool   // the 8 bytes are reversed first
-	left     int    // then they are rotated left by so many bits
+	left     int    // then they are rotated left by that many bits
 	mask     uint64 // ones in the bytes that the term makes
-	count    int    // the groups of which the 8 bytes may be read
+	count    int    // how many groups' 8 bytes may be read
 }
 
-// terms returns the terms for n groups of d bytes, in an array with room for one a byte.
+// terms returns the terms for n groups of d bytes. The array has room for one term a byte.
 func terms(array *[8]term, d, n int, moves []move) []term {
 	list := array[:0]
 	for k := range moves {
@@ -53,7 +53,8 @@ func terms(array *[8]term, d, n int, moves []move) []term {
 	return list
 }
 
-// join adds a term, or its mask to a term from list[own] on that moves the same 8 bytes as far, straight or reversed.
+// join adds a term to the list. If a term from list[own] on moves the same 8 bytes as far, in the same order, join adds
+// the mask to that term instead.
 func join(list []term, own int, t term, straight, reversed int) []term {
 	for k := own; k < len(list); k++ {
 		have := &list[k]
@@ -65,8 +66,8 @@ func join(list []term, own int, t term, straight, reversed int) []term {
 	return append(list, t)
 }
 
-// permuteWords makes the first of n groups of d bytes, up to 8 and without gaps. It returns how many: those after them are
-// so near the ends of the moves, or of dst, that 8 bytes may not be touched.
+// permuteWords makes the first of n groups of d bytes, up to 8 and without gaps. It returns how many it made. The rest are
+// too near the end of a move, or of dst, for an access of 8 bytes.
 func permuteWords(dst unsafe.Pointer, d, n int, value uint64, moves []move) int {
 	var array [8]term
 	list := terms(&array, d, n, moves)
@@ -75,7 +76,7 @@ func permuteWords(dst unsafe.Pointer, d, n int, value uint64, moves []move) int 
 		n = max(n-(8-1)/d, 0)
 		for k := range moves {
 			if moves[k].data == dst {
-				return 0 // but must be read before
+				return 0 // these are still to be read
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func permuteTwo[W Word](dst unsafe.Pointer, d, n int, value uint64, terms []term
 	a := &terms[0]
 	data, stride, reversed, left, mask := a.data, a.stride, a.reversed, a.left, a.mask
 	if len(terms) == 1 && left == 0 {
-		// A rotation by a variable would take half of the time.
+		// Rotations by a variable would take half of the loop's time.
 		from, to := 0, 0
 		for range n {
 			storeWord(unsafe.Add(dst, to), int(unsafe.Sizeof(W(0))), value|moved(data, from, reversed, 0, mask))
@@ -118,7 +119,7 @@ func permuteTwo[W Word](dst unsafe.Pointer, d, n int, value uint64, terms []term
 		}
 		return
 	}
-	b := &terms[len(terms)-1] // if that is the first again, it changes nothing
+	b := &terms[len(terms)-1] // if this is the first term again, it changes nothing
 	data2, stride2, reversed2, left2, mask2 := b.data, b.stride, b.reversed, b.left, b.mask
 	for i := range n {
 		word := value | moved(data, i*stride, reversed, left, mask) | moved(data2, i*stride2, reversed2, left2, mask2)
@@ -126,7 +127,7 @@ func permuteTwo[W Word](dst unsafe.Pointer, d, n int, value uint64, terms []term
 	}
 }
 
-// moved returns what a term makes of the 8 bytes at so many from data on.
+// moved returns the bytes that a term makes from the 8 bytes at data+from.
 func moved(data unsafe.Pointer, at int, reversed bool, left int, mask uint64) uint64 {
 	x := binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(data, at))[:])
 	if reversed {
@@ -135,7 +136,7 @@ func moved(data unsafe.Pointer, at int, reversed bool, left int, mask uint64) ui
 	return bits.RotateLeft64(x, left) & mask
 }
 
-// storeWord stores the low bytes of a word, the lowest first: as many as size if that is 1, 2 or 4, else all.
+// storeWord stores the low bytes of a word, the lowest first. It stores size bytes if size is 1, 2 or 4, else all 8.
 func storeWord(p unsafe.Pointer, size int, word uint64) {
 	switch size {
 	case 1:

@@ -6,16 +6,16 @@ import (
 	"unsafe"
 )
 
-// Fields of whole bytes: if every byte of a word comes whole from one byte of one element, from base or from a constant,
-// Pack and Unpack move bytes instead of fields. Fields of one column, and the elements of one Array, then take one load.
+// Fields of whole bytes. If every byte of a word comes whole from one byte of one element, from base or from a constant,
+// Pack and Unpack move bytes instead of fields. Then all fields of one column, and all elements of one Array, take one load.
 
-// mostMoves bounds the columns that the bytes of a word come from.
+// mostMoves is the most columns that the bytes of a word may come from.
 const mostMoves = 8
 
 // wholeMoves are the moves that make a group of bytes: a word for Pack, the elements of a word for Unpack.
 type wholeMoves struct {
 	list  [mostMoves]move
-	from  [mostMoves]uint64 // for Pack: which bytes of a group each makes a word of, that of the lowest byte lowest
+	from  [mostMoves]uint64 // for Pack: for each byte of a word, from the lowest on, the byte of a move's group that it comes from
 	count int
 	value uint64 // the bytes that come from no move
 	gaps  uint16 // ones in the bytes that are not written
@@ -26,9 +26,9 @@ func (m *wholeMoves) run(dst unsafe.Pointer, d, n int) {
 	permute(dst, d, n, m.value, 0, m.gaps, m.list[:m.count])
 }
 
-// Of 8 bytes that say which bytes of a group a word is made of:
+// Special numbers in from:
 const (
-	eachByte = 0x0101010101010101 // times a number: that number in each
+	eachByte = 0x0101010101010101 // eachByte*n has n in each byte
 	inOrder  = 0x0706050403020100
 	fromNone = ^uint64(0)
 )
@@ -38,11 +38,12 @@ func (f *Field) wholeBytes() bool {
 	return (f.form.pos()|f.form.width()|f.form.from())&7 == 0 && f.groupBytes() <= groupBytes
 }
 
-// groupBytes returns the bytes from one word's first element to the next word's, or more than a move can have.
+// groupBytes returns the distance in bytes from one word's first element to the next word's. It returns more than a move
+// can have if the distance is too large.
 func (f *Field) groupBytes() uint64 { return min(f.stride(), groupBytes+1) * uint64(f.form.size()) }
 
-// bytesFrom returns the numbers of the bytes of an integer in memory, from its byte number first on. The integer has size
-// bytes, so many after the start of the group.
+// bytesFrom returns where in a group an integer's bytes are, from its byte number first on. The integer has size bytes and
+// lies start bytes after the start of the group.
 func bytesFrom(start, size, first int) uint64 {
 	if bigEndian {
 		return eachByte*uint64(start+size-1-first) - inOrder
@@ -50,7 +51,7 @@ func bytesFrom(start, size, first int) uint64 {
 	return eachByte*uint64(start+first) + inOrder
 }
 
-// byteInMemory returns where byte number b of an integer of size bytes is in memory, the lowest byte being number 0.
+// byteInMemory returns where byte number b of an integer of size bytes is in memory. Byte 0 is the lowest.
 func byteInMemory(b, size int) int {
 	if bigEndian {
 		return size - 1 - b
@@ -58,7 +59,7 @@ func byteInMemory(b, size int) int {
 	return b
 }
 
-// inMemory turns 8 bytes, of which those of a word of size bytes count, from the order of their numbers to that of memory.
+// inMemory turns the lowest size bytes of x from the order of their numbers to the order of memory.
 func inMemory(x uint64, size int) uint64 {
 	if bigEndian {
 		return bits.ReverseBytes64(x) >> (64 - 8*size)
@@ -66,8 +67,8 @@ func inMemory(x uint64, size int) uint64 {
 	return x
 }
 
-// source returns which move takes bytes of groups at data, and how far into that move's groups data is: columns at one
-// stride may be in one group. It returns -1 if there are too many moves.
+// source returns the number of the move that takes bytes of groups at data, and how far into the move's groups data is.
+// Columns at one stride may lie in one group. It returns -1 if there are too many moves.
 func (m *wholeMoves) source(data unsafe.Pointer, stride, bytes int) (source, ahead int) {
 	for k := range m.list[:m.count] {
 		have := &m.list[k]
@@ -83,8 +84,8 @@ func (m *wholeMoves) source(data unsafe.Pointer, stride, bytes int) (source, ahe
 	return m.count - 1, 0
 }
 
-// take sets where the bytes of a word at pos come from. They are those of an integer of size bytes, from its byte number
-// first on; the integer lies start bytes into the groups of a move. there has ones in the bytes of the word.
+// take sets where the bytes of a word from pos on come from: an integer's bytes, from its byte number first on. The integer
+// has size bytes and lies start bytes into the groups of a move. there has ones in the bytes of the word that are set.
 func (m *wholeMoves) take(source, start, size, first int, pos uint32, there uint64) {
 	m.from[source] = m.from[source]&^there | bytesFrom(start, size, first)<<pos&there
 }
@@ -97,7 +98,7 @@ func (m *wholeMoves) pack(base unsafe.Pointer, fields []Field, size, i int) bool
 		f := &fields[k]
 		constant := f.form.constant()
 		if !f.wholeBytes() || f.form.signed() && f.form.uneven() && !constant {
-			return false // a sign is no byte of an element
+			return false // copies of the sign are not a byte of an element
 		}
 		count, element := f.form.count(), int(f.form.size())
 		source, ahead := 0, 0
@@ -126,7 +127,8 @@ func (m *wholeMoves) pack(base unsafe.Pointer, fields []Field, size, i int) bool
 	return m.finish(base, size, i, covered)
 }
 
-// packPlain does the same for plain fields of whole bytes, given the bits that they take and the value that constants set.
+// packPlain sets m as pack does, for plain fields of whole bytes. It is given the bits that they take and the value that
+// constants set.
 func (m *wholeMoves) packPlain(base unsafe.Pointer, fields []Field, size int, taken, value uint64) bool {
 	for k := range fields {
 		f := &fields[k]
@@ -136,7 +138,7 @@ func (m *wholeMoves) packPlain(base unsafe.Pointer, fields []Field, size int, ta
 		element := int(f.form.size())
 		source, _ := m.source(f.data, element, element)
 		if source < 0 || f.mask != f.mask&eachByte*0xff {
-			return false // a constant may have the rest of a byte
+			return false // a constant may set the rest of a byte
 		}
 		m.take(source, 0, element, int(f.form.from()/8), f.form.pos(), f.mask)
 	}
@@ -144,7 +146,7 @@ func (m *wholeMoves) packPlain(base unsafe.Pointer, fields []Field, size int, ta
 	return m.finish(base, size, 0, taken)
 }
 
-// finish takes the bytes that are not covered from base, and leaves out moves that take none.
+// finish takes the bytes that no field covers from base, and removes moves that take no bytes.
 func (m *wholeMoves) finish(base unsafe.Pointer, size, i int, covered uint64) bool {
 	word := low(uint32(8 * size))
 	if rest := word &^ covered; base != nil && rest != 0 {
@@ -170,14 +172,14 @@ func (m *wholeMoves) finish(base unsafe.Pointer, size, i int, covered uint64) bo
 	return true
 }
 
-// noBytes takes no byte from a move.
+// noBytes is a from that takes no byte.
 var noBytes = [groupBytes]int8{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// wholeLanes is the number of words from which on it pays to look whether bytes can be moved.
+// wholeLanes is the least number of words for which it pays to look whether bytes can be moved.
 const wholeLanes = 64
 
-// whole reports whether fields whose union f is take whole bytes, none of them a bit that another has. taken holds the bits
-// that they have, and those of constants.
+// whole reports whether fields take whole bytes, and whether no two of them share a bit. f is the union of the fields;
+// taken has the bits that they and the constants take.
 func (f form) whole(taken uint64) bool {
 	return !f.uneven() && (f.shift()|int(f.pos()))&7 == 0 && taken == taken&eachByte*0xff
 }
@@ -193,9 +195,9 @@ func packWhole[T Word](dst, base []T, fields []Field, taken, value uint64) bool 
 	return true
 }
 
-// pays reports whether moving bytes is faster than packing n words of plain fields. It is if all bytes come from one
-// column. But packing begins so soon that a kernel must be fast for an eighth of the words. On NEON it is also if one TBL
-// finds all bytes: constants take one of its 4 vectors.
+// pays reports whether moving bytes is faster than packing n words of plain fields. It is faster if all bytes come from one
+// column. Packing has the lower fixed cost, so a kernel must be fast for an eighth of the words too. On NEON, moving is
+// also faster if one TBL finds all bytes: constants take one of its 4 vectors.
 func (m *wholeMoves) pays(d, n int) bool {
 	if current == levelNEON {
 		return (m.count < 4 || m.value == 0) && m.permutable(d, n)
@@ -208,7 +210,8 @@ func (m *wholeMoves) permutable(d, n int) bool {
 	return permutes() && permutable(d, n, m.gaps, m.list[:m.count])
 }
 
-// movesBytes reports whether moving n groups of d bytes may be faster than packing fields, of which so many need a tile.
+// movesBytes reports whether moving n groups of d bytes may be faster than packing fields. tiles is the number of fields
+// that need a tile.
 //
 //	level                 what it has                                                   faster
 //	avx512 with VBMI      permute, by VPERMB                                            moving
@@ -219,15 +222,15 @@ func movesBytes(tiles, d, n int) bool {
 	return current == levelGeneric || mayPermute(d, n) && (current != levelNEON || tiles > 0)
 }
 
-// mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. It spares short calls the
-// search for moves.
+// mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. If not, the search for moves
+// is left out, which matters for short calls.
 func mayPermute(d, n int) bool { return permutes() && permutable(d, n, 0, nil) }
 
 // quick reports whether permute has a kernel that is fast for n groups of d bytes, or no kernel at all.
 func (m *wholeMoves) quick(d, n int) bool { return !permutes() || m.permutable(d, n) }
 
-// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves n groups of d bytes,
-// whatever the moves.
+// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves n groups of d bytes
+// by any moves.
 func denseFirst(d, n int) bool { return current >= levelAVX2 && !mayPermute(d, n) }
 
 // beatsDense reports whether the current level moves n groups of d bytes faster than it gathers or scatters dense fields.
@@ -239,9 +242,9 @@ func (f *Field) wholeElements(size int) bool {
 	return f.wholeBytes() && !(f.form.signed() && (f.form.from()+f.form.width() < f.form.bits() || end > 8*uint32(size)))
 }
 
-// unpack sets m to the move that makes a field's elements of words of size bytes, and with them those of other fields in
-// the same groups. It returns where the first group starts, and a bit for each field that is among them: none if the
-// first is not.
+// unpack sets m to the move that makes the elements of the first field from words of size bytes. The move also makes the
+// elements of other fields in the same groups. It returns where the first group starts, and a bit for each of these
+// fields. It returns no bits if there is no such move.
 func (m *wholeMoves) unpack(src unsafe.Pointer, fields []Field, size int) (start unsafe.Pointer, done uint64) {
 	f := &fields[0]
 	if !f.wholeElements(size) {
@@ -278,7 +281,7 @@ func (m *wholeMoves) unpack(src unsafe.Pointer, fields []Field, size int) (start
 	return start, done
 }
 
-// fill takes a field's elements, which start so many bytes into the group, from words of size bytes.
+// fill takes a field's elements from words of size bytes. The elements start that many bytes into the group.
 func (m *wholeMoves) fill(f *Field, size, at int) {
 	element, first, width := int(f.form.size()), int(f.form.from()/8), int(f.form.width()/8)
 	for j := range f.form.count() {

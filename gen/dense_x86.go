@@ -7,19 +7,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels of dense fields take groups of adjacent elements, a word each. PEXT
-// and PDEP move the fields of 8 bytes of a group, called a chunk. All chunks but one
-// are side by side. The odd one ends where the group ends, so it overlaps its
-// neighbour unless the group is a multiple of 8 bytes. A group of fewer than 8 bytes
-// is one chunk.
+// The kernels of dense fields take groups of adjacent elements. Each group is for one
+// word. PEXT and PDEP move the fields of 8 bytes of a group, called a chunk. All chunks
+// but one are side by side. The odd chunk ends where the group ends, so it overlaps its
+// neighbour unless the group is a multiple of 8 bytes. A group of fewer than 8 bytes is
+// one chunk.
 //
 // If the first element has the highest field, elements are bytes, and BSWAP mirrors
 // each chunk. Then chunks go from the group's end to its start, and the odd one is at
 // the start.
 //
-// Most words and short groups are loaded and stored as 8 bytes. What that writes
-// past a word or a group is overwritten by the next. The last words, where it would
-// be out of bounds, take another loop, which is exact: Go says how many they are.
+// Most words and short groups are loaded and stored as 8 bytes. If a store goes on past
+// a word or a group, the next store overwrites those bytes. The last words take another
+// loop, which is exact, because 8 bytes would be out of bounds. Go passes their number.
 
 // argumentMem returns where an argument is in memory.
 func (g *amd64) argumentMem(name string) Mem {
@@ -54,9 +54,8 @@ func (l denseLoop) String() string {
 	return text + "."
 }
 
-// denseLoops emits the loops, with a turn for each word: all but the last words by
-// one of those that are not exact, and those by one that is. A group is one chunk if
-// odd is 0.
+// denseLoops emits the loops, with a turn for each word. The last words take an exact
+// loop, the others a loop that is not exact. A group is one chunk if odd is 0.
 func (g *amd64) denseLoops(n, exact, odd reg.GPVirtual, signed bool, turn func(denseLoop)) {
 	g.SUBQ(exact, n)
 	emit := func(l denseLoop) {
@@ -98,7 +97,7 @@ func (g *amd64) denseLoops(n, exact, odd reg.GPVirtual, signed bool, turn func(d
 	g.RET()
 }
 
-// either emits code for when an argument is 0, and for when it is not.
+// either emits one code for an argument that is 0, and another one if it is not.
 func (g *amd64) either(argument string, code func(is bool)) {
 	is, done := g.label(argument), g.label("either")
 	g.CMPQ(g.argumentMem(argument), U8(0))
@@ -110,8 +109,8 @@ func (g *amd64) either(argument string, code func(is bool)) {
 	g.Label(done)
 }
 
-// chunks returns registers for a loop over the chunks of a group: base is the
-// address of the first, and odd is from there to the odd one.
+// chunks returns registers for a loop over the chunks of a group. base is the address
+// of the first chunk, and odd is the distance from there to the odd chunk.
 func (g *amd64) chunks(group string) (base reg.Register, odd reg.GPVirtual) {
 	base, odd = g.pointers[group], g.argument("bytes")
 	long, mirrored := g.label("long"), g.label("chunks")
@@ -127,8 +126,8 @@ func (g *amd64) chunks(group string) (base reg.Register, odd reg.GPVirtual) {
 	return base, odd
 }
 
-// gatherBits is the kernel that makes words of groups. It starts at the odd chunk
-// and goes back to the first: each moves the bits so far up, and adds its own.
+// gatherBits emits the kernel that makes words of groups. It starts at the odd chunk and
+// goes back to the first. Each chunk moves the bits that are there up, and adds its own.
 func (g *amd64) gatherBits() {
 	dst, n, exact := g.pointers["dst"], g.argument("n"), g.argument("exact")
 	base, odd := g.chunks("src")
@@ -207,7 +206,7 @@ func (g *amd64) gatherBits() {
 	})
 }
 
-// scatterBits is the kernel that makes groups of words.
+// scatterBits emits the kernel that makes groups of words.
 func (g *amd64) scatterBits() {
 	src, n, exact := g.pointers["src"], g.argument("n"), g.argument("exact")
 	base, odd := g.chunks("dst")
@@ -277,7 +276,7 @@ func (g *amd64) scatterBits() {
 	})
 }
 
-// eachWidth runs the code for the size that a register says.
+// eachWidth emits code for each size, and a choice among them by a register.
 func (g *amd64) eachWidth(size reg.Register, code func(size int)) {
 	done := g.label("sized")
 	g.choose(size, []int{1, 2, 4, 8}, func(size int) {
@@ -313,7 +312,7 @@ func (g *amd64) storeScalar(r reg.GPVirtual, size int, m Mem) {
 	}
 }
 
-// loadShort loads so many bytes, of which there are 1 to 7.
+// loadShort emits a load of 1 to 7 bytes.
 func (g *amd64) loadShort(base reg.Register, bytes, r, scratch reg.GPVirtual) {
 	g.XORL(r.As32(), r.As32())
 	g.eachPart(bytes, []int{1, 2, 4}, func(size int) {
@@ -328,7 +327,7 @@ func (g *amd64) loadShort(base reg.Register, bytes, r, scratch reg.GPVirtual) {
 	})
 }
 
-// storeShort stores so many bytes, of which there are 1 to 7.
+// storeShort emits a store of 1 to 7 bytes.
 func (g *amd64) storeShort(r reg.GPVirtual, base reg.Register, bytes, scratch reg.GPVirtual) {
 	g.eachPart(bytes, []int{4, 2, 1}, func(size int) {
 		g.storeScalar(r, size, g.partAt(base, bytes, scratch, size))
@@ -338,7 +337,8 @@ func (g *amd64) storeShort(r reg.GPVirtual, base reg.Register, bytes, scratch re
 	})
 }
 
-// eachPart runs the code for each of the sizes whose sum is the number of bytes.
+// eachPart emits code for each of the sizes. The code for a size runs if the number of
+// bytes has that bit.
 func (g *amd64) eachPart(bytes reg.GPVirtual, sizes []int, code func(size int)) {
 	for _, size := range sizes {
 		none := g.label("part")
@@ -349,7 +349,7 @@ func (g *amd64) eachPart(bytes reg.GPVirtual, sizes []int, code func(size int)) 
 	}
 }
 
-// partAt returns where the part of that size is: longer parts are before it.
+// partAt returns where the part of that size is. Longer parts come before it.
 func (g *amd64) partAt(base reg.Register, bytes, scratch reg.GPVirtual, size int) Mem {
 	switch size {
 	case 1:
@@ -362,10 +362,11 @@ func (g *amd64) partAt(base reg.Register, bytes, scratch reg.GPVirtual, size int
 	return Mem{Base: base}
 }
 
-// The kernels of bits pack one bit of each byte, or make a byte of each bit. They
-// go 8 bytes at a time when less than a vector is left.
+// The kernels of bits pack one bit of each byte, or make a byte of each bit. If less than
+// a vector is left, they process 8 bytes at a time.
 
-// gatherOnes packs, into n bytes of dst, the bit of each byte that bit has.
+// gatherOnes emits the kernel that packs one bit of each byte into n bytes of dst. bit is
+// that bit, in each byte.
 func (g *amd64) gatherOnes() {
 	dst, src := g.pointers["dst"], g.pointers["src"]
 	n, index := g.argument("n"), g.GP64()
@@ -417,7 +418,8 @@ func (g *amd64) gatherOnes() {
 	g.ret()
 }
 
-// scatterOnes makes a byte of each bit of n bytes at src: 0, or those of ones.
+// scatterOnes emits the kernel that makes a byte of each bit of n bytes at src. The byte is
+// 0 or has the bits of ones.
 func (g *amd64) scatterOnes() {
 	dst, src := g.pointers["dst"], g.pointers["src"]
 	n, index := g.argument("n"), g.GP64()

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// NEON's permute kernel does steps. A step loads vectors, one from each source, and looks each byte that it stores up in
-// all of them together. Go has made the sources and the indices, so the kernel knows nothing of groups and moves:
+// NEON's permute kernel works in steps. A step loads a vector from each source, and looks up each byte that it stores in
+// all of them together. Go makes the sources and the indices, so the kernel knows nothing of groups and moves.
 // permute_arm64.go says how a call becomes steps.
 
-// mostSources is the most vectors that one TBL looks bytes up in.
+// mostSources is the most vectors that one TBL can look up bytes in.
 const mostSources = 4
 
 // stepVectors are the numbers of vectors that a step may store.

@@ -7,18 +7,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The AVX-512 kernel makes one step of dst at a time: as many groups as fit a vector,
-// rounded down to a power of two. A step takes its bytes from terms. A term is a chunk of
-// one move's groups: as many as fit a vector, again rounded down to a power of two. So
-// all terms of a move share one vector of indices.
+// The AVX-512 kernel makes one step of dst at a time. A step is as many groups as fit a
+// vector, rounded down to a power of two. It takes its bytes from terms. A term is a chunk
+// of one move's groups: as many groups as fit a vector, again rounded down to a power of
+// two. So all terms of a move share one vector of indices.
 //
-// The kernel first makes the terms, in its frame, and then runs the steps. If groups are
-// left that fill no step, it begins again, with terms for those.
+// The kernel first makes the terms, in its frame, and then runs the steps. If the groups
+// that are left do not fill a step, it begins again with terms for these groups.
 
 // A term in the frame.
 const (
 	termData    = 0  // where the first step loads from
-	termAdvance = 8  // bytes from there to where the next step does
+	termAdvance = 8  // bytes from there to where the next step loads from
 	termIndex   = 16 // the address of the indices, one for each byte of the step
 	termGives   = 24 // a mask of the step's bytes that come from this term
 	termBytes   = 32 // how many bytes are loaded
@@ -26,9 +26,9 @@ const (
 	termSize    = 48
 )
 
-// mostTerms bounds the moves of a call that give bytes, and the terms. A group has at
-// most 16 bytes, one for each move; the fewer bytes it has, the more chunks a step has:
-// four moves of stride 16, for example, have four chunks each.
+// mostTerms is the most moves of a call that give bytes, and the most terms. A group has
+// at most 16 bytes, one for each move. If it has fewer bytes, a step has more chunks: four
+// moves of stride 16, for example, have four chunks each.
 const mostTerms = 16
 
 // permuteTables are constant vectors, one for each size of a group from 1 to 16.
@@ -38,7 +38,7 @@ type permuteTables struct {
 	fifteen Mem // 15 in each of 16 bytes
 }
 
-// stepGroups is how many groups of d bytes a step has.
+// stepGroups returns how many groups of d bytes a step has.
 func stepGroups(d, vector int) int {
 	groups := vector
 	for groups*d > vector {
@@ -85,15 +85,15 @@ func (g *amd64) parameter(name string) Mem {
 	return b.Addr
 }
 
-// pair loads two words of 64 bits. Go has often just stored them one by one: a load of
-// both at once would have to wait for that.
+// pair loads two words of 64 bits one by one. Go has often just stored them so, and a load
+// of both at once would have to wait for these stores.
 func (g *amd64) pair(low, high Mem, dst reg.VecVirtual) {
 	g.VMOVQ(low, dst.AsX())
 	g.VPINSRQ(U8(1), high, dst.AsX(), dst.AsX())
 }
 
-// permute256 emits the AVX2 kernel. A group is what 16 bytes have room for: Go makes one of several if they are short.
-// Each move takes one load of 16 bytes and one shuffle a group.
+// permute256 emits the AVX2 kernel. A group is up to 16 bytes: if groups are short, Go passes several as one. Each move takes
+// one load of 16 bytes and one shuffle a group.
 func (g *amd64) permute256() {
 	dst, size, at, n := g.pointers["dst"], g.argument("d"), g.argument("lo"), g.argument("n")
 	moves, end := g.pointers["moves"], g.argument("k")
@@ -209,7 +209,7 @@ func (g *amd64) permute512() {
 	end := p.makeTerms()
 	p.run(end)
 
-	// Fewer groups than a step has are left, and get terms of their own.
+	// The groups that are left do not fill a step, and get terms of their own.
 	groups = g.GP64()
 	g.MOVQ(p.left, n)
 	g.MOVQ(g.parameter("groups"), groups)
@@ -239,7 +239,7 @@ type permuter struct {
 
 	byteOf, groupOf reg.VecVirtual // of each byte of a step
 	start           reg.VecVirtual // a step before any term is added
-	given           reg.Register   // the bytes of a step that come from a term
+	given           reg.Register   // a mask of the bytes of a step that come from a term
 }
 
 // makeTerms emits code that makes the terms of all moves. It returns the address of
@@ -518,8 +518,8 @@ func (g *permuter) tile(count int) []reg.Register {
 	return steps
 }
 
-// add emits code that adds a term to steps. It loads size bytes a step or, if size is
-// 0, the bytes that the term's mask has.
+// add emits code that adds a term to steps. It loads size bytes a step. If size is 0, it
+// loads the bytes of the term's mask.
 func (g *permuter) add(t permuteTerm, size int, steps []reg.Register) {
 	loads := g.K()
 	if size == 0 {
