@@ -827,104 +827,139 @@ func (g *arm64) warp() {
 	g.op("RET")
 }
 
+// A packer emits a pack kernel.
+type packer struct {
+	*arm64
+	i, rest     gpr       // the word that is next, and the number of words left
+	size        gpr       // the logarithm of the words' size
+	field, left gpr       // the field that is next, and the number of fields left
+	data, kind  gpr       // the column to add, from word i on, and its kind
+	shift, mask vreg      // those of the column
+	keep, value vreg      // the bits that base keeps, and those that constants set
+	programs    []program // for elements, and for signs of elements
+}
+
 // pack emits a pack kernel. A tile of words stays in registers while a loop runs over the
 // fields. Tiles get smaller towards the end, down to one lane. The bits that base keeps
 // are added like those of a field.
 func (g *arm64) pack() {
-	dst, base, fields, k := g.arguments["dst"], g.arguments["base"], g.arguments["fields"], g.arguments["k"]
-	i, rest, size := g.arguments["lo"], g.arguments["hi"], g.arguments["size"]
-	field, left, data, kind := g.register(), g.register(), g.register(), g.register()
-	shift, mask := g.allocate(), g.allocate()
-	g.uniform["shift"], g.uniform["mask"] = shift, mask
-	programs := []program{g.program, lower(packSignFormula(g.target), g.target)}
-	for _, g.program = range programs {
+	p := &packer{arm64: g, i: g.arguments["lo"], rest: g.arguments["hi"], size: g.arguments["size"]}
+	p.field, p.left, p.data, p.kind = g.register(), g.register(), g.register(), g.register()
+	p.shift, p.mask = g.allocate(), g.allocate()
+	g.uniform["shift"], g.uniform["mask"] = p.shift, p.mask
+	p.programs = []program{g.program, lower(packSignFormula(g.target), g.target)}
+	for _, g.program = range p.programs {
 		g.hoist()
 	}
 	g.argument("keep", g.scratch)
-	keep := g.duplicate(g.scratch, g.target.lane)
+	p.keep = g.duplicate(g.scratch, g.target.lane)
 	g.argument("value", g.scratch)
-	value := g.duplicate(g.scratch, g.target.lane)
-	g.op("SUB %s, %s", i, rest)
+	p.value = g.duplicate(g.scratch, g.target.lane)
+	g.op("SUB %s, %s", p.i, p.rest)
 	g.comment("The logarithm of size, as in a field's kind.")
-	g.op("RBIT %s, %s", size, size)
-	g.op("CLZ %s, %s", size, size)
-
-	sizes := []int{0, 1, 2, 3}[:log(g.target.lane/8)+1]
-	kinds := slices.Clone(sizes)
-	for _, s := range sizes {
-		kinds = append(kinds, s|signKind)
-	}
+	g.op("RBIT %s, %s", p.size, p.size)
+	g.op("CLZ %s, %s", p.size, p.size)
 	for lanes := tile * vecBits / g.target.lane; lanes >= 1; lanes /= 2 {
-		restore := g.scope()
-		words := g.allocateAll(vectors(lanes, g.target.lane))
-		g.label("tile%d", lanes)
-		g.comment("Tiles of %d lanes.", lanes)
-		g.op("CMP $%d, %s", lanes, rest)
-		g.op("BLT smaller%d", lanes)
-		for _, v := range words {
-			g.lanewise("VMOV", 8, value, v)
-		}
-		g.op("MOVD %s, %s", fields, field)
-		g.op("MOVD %s, %s", k, left)
-		g.op("CBZ %s, field%d", base, lanes)
-		g.op("MOVD %s, %s", base, data)
-		g.op("VMOVI $0, %s.B16", shift)
-		g.lanewise("VMOV", 8, keep, mask)
-		g.op("MOVD %s, %s", size, kind)
-		g.op("B add%d", lanes)
-
-		g.label("field%d", lanes)
-		g.comment("A field a turn.")
-		g.op("SUBS $1, %s", left)
-		g.op("BLT packed%d", lanes)
-		g.op("MOVD.P %d(%s), %s", fieldMask-fieldData, field, data)
-		g.op("VLD1R (%s), [%s.%s]", field, mask, goArrangement(g.target.lane))
-		g.op("MOVBU %d(%s), %s", fieldKind-fieldMask, field, kind)
-		g.op("ADD $%d, %s", fieldShift-fieldMask, field)
-		g.op("VLD1R.P %d(%s), [%s.D2]", fieldSize-fieldShift, field, shift)
-		g.comment("value has the constants.")
-		g.op("TBNZ $%d, %s, field%d", log(2*signKind), kind, lanes)
-		g.label("add%d", lanes)
-		g.choose(fmt.Sprintf("add%d", lanes), kind, signKind, kinds, func(kind int) {
-			defer g.scope()()
-			signed, bits := kind&signKind != 0, 8<<(kind&^signKind)
-			g.comment("%s of %d bits.", map[bool]string{false: "Elements", true: "Signs of elements"}[signed], bits)
-			g.address(i, bits, data, data)
-			g.program = programs[kind/signKind]
-			result := g.body(lanes, func(in *inst) []vreg {
-				if in.name == "dst" {
-					return words
-				}
-				loaded := g.allocateAll(vectors(lanes, bits))
-				g.transfer(false, data, 0, loaded, lanes*bits/8)
-				return g.convert(loaded, bits, g.target.lane, lanes, signed)
-			})
-			if !slices.Equal(result, words) {
-				panic("the words of " + g.symbol + " change their registers")
-			}
-			g.op("B field%d", lanes)
-		})
-
-		g.label("packed%d", lanes)
-		g.choose(fmt.Sprintf("store%d", lanes), size, signKind, sizes, func(size int) {
-			defer g.scope()()
-			bits := 8 << size
-			g.comment("Words of %d bits.", bits)
-			g.address(i, bits, dst, data)
-			g.transfer(true, data, 0, g.convert(slices.Clone(words), g.target.lane, bits, lanes, false), lanes*bits/8)
-			g.op("B stored%d", lanes)
-		})
-		g.label("stored%d", lanes)
-		g.op("ADD $%d, %s", lanes, i)
-		g.op("SUB $%d, %s", lanes, rest)
-		if len(words) == tile {
-			g.op("B tile%d", lanes)
-		}
-		g.label("smaller%d", lanes)
-		restore()
+		p.tiles(lanes)
 	}
 	g.op("RET")
 }
+
+// tiles emits the loop over tiles of that many lanes.
+func (p *packer) tiles(lanes int) {
+	defer p.scope()()
+	words := p.allocateAll(vectors(lanes, p.target.lane))
+	p.label("tile%d", lanes)
+	p.comment("Tiles of %d lanes.", lanes)
+	p.op("CMP $%d, %s", lanes, p.rest)
+	p.op("BLT smaller%d", lanes)
+	for _, v := range words {
+		p.lanewise("VMOV", 8, p.value, v)
+	}
+	p.op("MOVD %s, %s", p.arguments["fields"], p.field)
+	p.op("MOVD %s, %s", p.arguments["k"], p.left)
+	p.takeBase(lanes)
+	p.takeField(lanes)
+	p.add(lanes, words)
+	p.store(lanes, words)
+	p.op("ADD $%d, %s", lanes, p.i)
+	p.op("SUB $%d, %s", lanes, p.rest)
+	if len(words) == tile {
+		p.op("B tile%d", lanes)
+	}
+	p.label("smaller%d", lanes)
+}
+
+// takeBase emits code that makes base the column to add, if there is a base.
+func (p *packer) takeBase(lanes int) {
+	base := p.arguments["base"]
+	p.op("CBZ %s, field%d", base, lanes)
+	p.op("MOVD %s, %s", base, p.data)
+	p.op("VMOVI $0, %s.B16", p.shift)
+	p.lanewise("VMOV", 8, p.keep, p.mask)
+	p.op("MOVD %s, %s", p.size, p.kind)
+	p.op("B add%d", lanes)
+}
+
+// takeField emits code that makes the next field the column to add. It skips constants.
+func (p *packer) takeField(lanes int) {
+	p.label("field%d", lanes)
+	p.comment("A field a turn.")
+	p.op("SUBS $1, %s", p.left)
+	p.op("BLT packed%d", lanes)
+	p.op("MOVD.P %d(%s), %s", fieldMask-fieldData, p.field, p.data)
+	p.op("VLD1R (%s), [%s.%s]", p.field, p.mask, goArrangement(p.target.lane))
+	p.op("MOVBU %d(%s), %s", fieldKind-fieldMask, p.field, p.kind)
+	p.op("ADD $%d, %s", fieldShift-fieldMask, p.field)
+	p.op("VLD1R.P %d(%s), [%s.D2]", fieldSize-fieldShift, p.field, p.shift)
+	p.comment("value has the constants.")
+	p.op("TBNZ $%d, %s, field%d", log(2*signKind), p.kind, lanes)
+}
+
+// add emits code that adds the column to the words, for each kind of column.
+func (p *packer) add(lanes int, words []vreg) {
+	kinds := p.sizes()
+	for _, s := range p.sizes() {
+		kinds = append(kinds, s|signKind)
+	}
+	p.label("add%d", lanes)
+	p.choose(fmt.Sprintf("add%d", lanes), p.kind, signKind, kinds, func(kind int) {
+		defer p.scope()()
+		signed, bits := kind&signKind != 0, 8<<(kind&^signKind)
+		p.comment("%s of %d bits.", map[bool]string{false: "Elements", true: "Signs of elements"}[signed], bits)
+		p.address(p.i, bits, p.data, p.data)
+		p.program = p.programs[kind/signKind]
+		result := p.body(lanes, func(in *inst) []vreg {
+			if in.name == "dst" {
+				return words
+			}
+			loaded := p.allocateAll(vectors(lanes, bits))
+			p.transfer(false, p.data, 0, loaded, lanes*bits/8)
+			return p.convert(loaded, bits, p.target.lane, lanes, signed)
+		})
+		if !slices.Equal(result, words) {
+			panic("the words of " + p.symbol + " change their registers")
+		}
+		p.op("B field%d", lanes)
+	})
+}
+
+// store emits code that stores the words, for each size of words.
+func (p *packer) store(lanes int, words []vreg) {
+	p.label("packed%d", lanes)
+	p.choose(fmt.Sprintf("store%d", lanes), p.size, signKind, p.sizes(), func(size int) {
+		defer p.scope()()
+		bits := 8 << size
+		p.comment("Words of %d bits.", bits)
+		p.address(p.i, bits, p.arguments["dst"], p.data)
+		p.transfer(true, p.data, 0, p.convert(slices.Clone(words), p.target.lane, bits, lanes, false), lanes*bits/8)
+		p.op("B stored%d", lanes)
+	})
+	p.label("stored%d", lanes)
+}
+
+// sizes returns the logarithms of the sizes that elements and words have in this kernel.
+func (p *packer) sizes() []int { return []int{0, 1, 2, 3}[:log(p.target.lane/8)+1] }
 
 // unpack emits an unpack kernel. It makes one column after the other from the words, with
 // the loops of a slice kernel.

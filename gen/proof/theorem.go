@@ -81,36 +81,77 @@ func (th theorem) farthest() int {
 	return th.Bits
 }
 
-// differ declares the operands and asserts that the expression and the
-// specification differ, for a pos or a shift. The last pos stands for all above it
-// too, and the first and the last shift for all that shift everything out.
+// A script is the text of a question to z3.
+type script struct{ strings.Builder }
+
+func (s *script) declare(name string, bits int) {
+	fmt.Fprintf(s, "(declare-const %s (_ BitVec %d))\n", name, bits)
+}
+
+func (s *script) define(name string, bits int, value string) {
+	fmt.Fprintf(s, "(define-fun %s () (_ BitVec %d) %s)\n", name, bits, value)
+}
+
+func (s *script) assert(format string, args ...any) {
+	fmt.Fprintf(s, "(assert "+format+")\n", args...)
+}
+
+// differ declares the operands and asserts that the expression and the specification
+// differ, for a pos or a shift. The last pos stands for all above it too. The first and the
+// last shift stand for all that shift everything out.
 //
-// pos.low and len are the low bytes of pos and width, as the ISAs have them. What
-// the arguments mean, which Go computes, is said by variables of one lane.
+// pos.low and len are the low bytes of pos and width, which are what the ISAs use.
+// Variables of one lane, such as mask.lane, say what the arguments that Go computes mean.
 func (th theorem) differ(c int) string {
-	var b strings.Builder
-	declare := func(name string, bits int) { fmt.Fprintf(&b, "(declare-const %s (_ BitVec %d))\n", name, bits) }
-	define := func(name string, bits int, value string) {
-		fmt.Fprintf(&b, "(define-fun %s () (_ BitVec %d) %s)\n", name, bits, value)
-	}
-	assert := func(format string, args ...any) { fmt.Fprintf(&b, "(assert "+format+")\n", args...) }
-	declare("pos.low", 8)
-	declare("len", 8)
-	declare("value.lane", th.Word)
+	s := &script{}
+	s.declare("pos.low", 8)
+	s.declare("len", 8)
+	s.declare("value.lane", th.Word)
 	for _, name := range []string{"mask.lane", "sign.lane", "keep.lane", "constant.lane"} {
-		declare(name, th.Lane)
+		s.declare(name, th.Lane)
 	}
-	field, shift := "", ""
+	field, shift := th.assumeCase(s, c)
+	th.assumeSign(s)
+	for _, t := range th.operands() {
+		if name := symbolName(t); name != th.is[0] {
+			th.define(s, t, name, field, shift, c)
+		}
+	}
+	if th.is[0] != "" {
+		s.define(th.is[0], th.Bits, th.is[1])
+	}
+	if th.given != nil {
+		s.assert("(= %s #b1)", smt(th.given))
+	}
+	if th.symbol(Before) != "" {
+		// Fields have no bits in common.
+		s.assert("(= (bvand %s %s) %s)", th.symbol(Before), sized("mask.lane", th.Lane, th.Bits), literal(th.Bits, 0))
+	}
+	if th.Instruction == KeepBase {
+		s.assert("(= (bvand keep.lane constant.lane) %s)", literal(th.Lane, 0))
+	}
+	want := th.want(c)
+	if th.active {
+		want = fmt.Sprintf("(ite (= %s #b1) %s %s)", th.symbol(Active), want, th.symbol(Destination))
+	}
+	s.define("want", th.Bits, want)
+	s.define("have", th.Bits, smt(th.have))
+	return s.String() + "(assert (distinct want have))\n"
+}
+
+// assumeCase asserts that pos is c and that the mask is what Go computes for c. It returns
+// the ones of a field at c, or the value of the shift, if the specification has one.
+func (th theorem) assumeCase(s *script, c int) (field, shift string) {
 	// Only bits that the shift brings are in the mask, and of the element.
 	reach := uint64(0)
 	switch th.Instruction {
 	case BFI, BFEUnsigned, BFESigned, TakeField:
 		field = bfi(slices.Repeat([]string{"#b1"}, th.Word), slices.Repeat([]string{"#b0"}, th.Word), c)
 		if c < th.Word {
-			assert("(= pos.low #x%02x)", c)
+			s.assert("(= pos.low #x%02x)", c)
 			reach = ones(th.Word) >> c
 		} else {
-			assert("(bvuge pos.low #x%02x)", c)
+			s.assert("(bvuge pos.low #x%02x)", c)
 		}
 	case Move, PutField:
 		if -th.Word < c && c < th.farthest() {
@@ -124,96 +165,81 @@ func (th theorem) differ(c int) string {
 	zero, one := literal(th.Lane, 0), literal(th.Lane, 1)
 	switch th.Instruction {
 	case TakeField, Move, PutField:
-		assert("(= (bvand mask.lane (bvnot %s)) %s)", literal(th.Lane, reach), zero)
+		s.assert("(= (bvand mask.lane (bvnot %s)) %s)", literal(th.Lane, reach), zero)
 	}
-	// The mask is one field, of TakeField from the lowest bit on.
+	// The mask is one field. The field of TakeField begins at the lowest bit.
 	switch th.Instruction {
 	case TakeField:
-		assert("(= (bvand mask.lane (bvadd mask.lane %s)) %s)", one, zero)
+		s.assert("(= (bvand mask.lane (bvadd mask.lane %s)) %s)", one, zero)
 	case PutField:
 		filled := fmt.Sprintf("(bvor mask.lane (bvsub mask.lane %s))", one)
-		assert("(or (= mask.lane %[1]s) (= (bvand %[2]s (bvadd %[2]s %[3]s)) %[1]s))", zero, filled, one)
+		s.assert("(or (= mask.lane %[1]s) (= (bvand %[2]s (bvadd %[2]s %[3]s)) %[1]s))", zero, filled, one)
 	}
-	// The sign is the highest bit of the mask, or 0.
+	return field, shift
+}
+
+// assumeSign asserts that the sign is the highest bit of the mask, or 0.
+func (th theorem) assumeSign(s *script) {
+	zero, one := literal(th.Lane, 0), literal(th.Lane, 1)
 	if !th.signed {
-		assert("(= sign.lane %s)", zero)
-	} else {
-		assert("(= (bvand sign.lane (bvnot mask.lane)) %s)", zero)
-		assert("(= (bvand sign.lane (bvsub sign.lane %s)) %s)", one, zero)
-		assert("(= (bvand mask.lane (bvnot (bvsub (bvshl sign.lane %[1]s) %[1]s))) %[2]s)", one, zero)
-		if th.Instruction == TakeField {
-			assert("(distinct sign.lane %s)", zero)
-		} else {
-			assert("(or (= mask.lane %[1]s) (distinct sign.lane %[1]s))", zero)
-		}
+		s.assert("(= sign.lane %s)", zero)
+		return
 	}
-	// What Go does not replicate.
-	lowest := func(name string, bits int, lane string) {
-		if bits > th.Lane {
-			declare(name+".upper", bits-th.Lane)
+	s.assert("(= (bvand sign.lane (bvnot mask.lane)) %s)", zero)
+	s.assert("(= (bvand sign.lane (bvsub sign.lane %s)) %s)", one, zero)
+	s.assert("(= (bvand mask.lane (bvnot (bvsub (bvshl sign.lane %[1]s) %[1]s))) %[2]s)", one, zero)
+	if th.Instruction == TakeField {
+		s.assert("(distinct sign.lane %s)", zero)
+	} else {
+		s.assert("(or (= mask.lane %[1]s) (distinct sign.lane %[1]s))", zero)
+	}
+}
+
+// define says what an operand with that name is, by its role. If it has none, it may be
+// anything.
+func (th theorem) define(s *script, t *term, name, field, shift string, c int) {
+	repeat := func(lane string, bits int) string { return concat(slices.Repeat([]string{lane}, t.bits/bits)) }
+	// Go replicates these arguments no further than one lane.
+	lowest := func(lane string) {
+		if t.bits > th.Lane {
+			s.declare(name+".upper", t.bits-th.Lane)
 			lane = fmt.Sprintf("(concat %s.upper %s)", name, lane)
 		}
-		define(name, bits, lane)
+		s.define(name, t.bits, lane)
 	}
 	once := th.symbol(Before) != ""
-	for _, t := range th.operands() {
-		name := symbolName(t)
-		repeat := func(lane string, bits int) string { return concat(slices.Repeat([]string{lane}, t.bits/bits)) }
-		role, ok := th.roles[name]
-		switch {
-		case ok && name == th.is[0]:
-			continue // after the one that it is
-		case ok && role == Pos && uniform(t.name):
-			define(name, t.bits, fmt.Sprintf("((_ zero_extend %d) pos.low)", t.bits-8))
-		case ok && role == Pos:
-			declare(name+".upper", t.bits-8)
-			define(name, t.bits, fmt.Sprintf("(concat %s.upper pos.low)", name))
-		case ok && role == Width:
-			declare(name+".upper", t.bits-8)
-			define(name, t.bits, fmt.Sprintf("(concat %s.upper len)", name))
-		case ok && role == FieldMask:
-			define(name, t.bits, repeat(field, th.Word))
-		case ok && role == FieldValue:
-			define(name, t.bits, repeat(bfi(bitsOf("value.lane", th.Word), slices.Repeat([]string{"#b0"}, th.Word), c), th.Word))
-		case ok && role == MoveMask && th.Instruction == PutField:
-			// In the words it is where the field is.
-			define(name, t.bits, fmt.Sprintf("((_ rotate_left %d) ((_ zero_extend %d) mask.lane))", (64-c)%64, 64-th.Lane))
-		case ok && once && role == MoveMask:
-			lowest(name, t.bits, "mask.lane")
-		case ok && role == MoveMask:
-			define(name, t.bits, repeat("mask.lane", th.Lane))
-		case ok && role == Sign:
-			define(name, t.bits, repeat("sign.lane", th.Lane))
-		case ok && role == Keep:
-			lowest(name, t.bits, "keep.lane")
-		case ok && role == Constant:
-			lowest(name, t.bits, "constant.lane")
-		case ok && role == Shift && shift != "":
-			define(name, t.bits, shift)
-		default:
-			declare(name, t.bits)
-		}
+	role, ok := th.roles[name]
+	switch {
+	case ok && role == Pos && uniform(t.name):
+		s.define(name, t.bits, fmt.Sprintf("((_ zero_extend %d) pos.low)", t.bits-8))
+	case ok && role == Pos:
+		s.declare(name+".upper", t.bits-8)
+		s.define(name, t.bits, fmt.Sprintf("(concat %s.upper pos.low)", name))
+	case ok && role == Width:
+		s.declare(name+".upper", t.bits-8)
+		s.define(name, t.bits, fmt.Sprintf("(concat %s.upper len)", name))
+	case ok && role == FieldMask:
+		s.define(name, t.bits, repeat(field, th.Word))
+	case ok && role == FieldValue:
+		s.define(name, t.bits, repeat(bfi(bitsOf("value.lane", th.Word), slices.Repeat([]string{"#b0"}, th.Word), c), th.Word))
+	case ok && role == MoveMask && th.Instruction == PutField:
+		// In the words it is where the field is.
+		s.define(name, t.bits, fmt.Sprintf("((_ rotate_left %d) ((_ zero_extend %d) mask.lane))", (64-c)%64, 64-th.Lane))
+	case ok && once && role == MoveMask:
+		lowest("mask.lane")
+	case ok && role == MoveMask:
+		s.define(name, t.bits, repeat("mask.lane", th.Lane))
+	case ok && role == Sign:
+		s.define(name, t.bits, repeat("sign.lane", th.Lane))
+	case ok && role == Keep:
+		lowest("keep.lane")
+	case ok && role == Constant:
+		lowest("constant.lane")
+	case ok && role == Shift && shift != "":
+		s.define(name, t.bits, shift)
+	default:
+		s.declare(name, t.bits)
 	}
-	if th.is[0] != "" {
-		define(th.is[0], th.Bits, th.is[1])
-	}
-	if th.given != nil {
-		assert("(= %s #b1)", smt(th.given))
-	}
-	if th.symbol(Before) != "" {
-		// Fields have no bits in common.
-		assert("(= (bvand %s %s) %s)", th.symbol(Before), sized("mask.lane", th.Lane, th.Bits), literal(th.Bits, 0))
-	}
-	if th.Instruction == KeepBase {
-		assert("(= (bvand keep.lane constant.lane) %s)", literal(th.Lane, 0))
-	}
-	want := th.want(c)
-	if th.active {
-		want = fmt.Sprintf("(ite (= %s #b1) %s %s)", th.symbol(Active), want, th.symbol(Destination))
-	}
-	define("want", th.Bits, want)
-	define("have", th.Bits, smt(th.have))
-	return b.String() + "(assert (distinct want have))\n"
 }
 
 // operands is the symbols of the expression, and those that the specification is
