@@ -91,7 +91,6 @@ func streamsMoves(d, n int, moves []move) bool {
 const (
 	mostShuffles = 4   // the most shuffles for a wide group that are faster than other kernels
 	halvesBytes  = 128 // how many bytes a call must write for permuteAVX2 to pay
-	restWide     = 18  // the most wide groups of a call that are near the end of an operand
 )
 
 // wideShift returns the logarithm of the number of groups in a wide one.
