@@ -116,7 +116,7 @@ var caseEdges = []uint64{
 	0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x123456789abcdef0,
 }
 
-// cases returns the operands of all instructions: the edges, and 600 at random. Each
+// cases returns the operands of all instructions: the edges, and 2,000 at random. Each
 // is cut to an operand's width.
 func cases() [][3]uint64 {
 	var list [][3]uint64
@@ -127,7 +127,7 @@ func cases() [][3]uint64 {
 		}
 	}
 	r := rand.New(rand.NewPCG(27, 27))
-	for range 600 {
+	for range 2000 {
 		var c [3]uint64
 		for i := range c {
 			switch r.IntN(4) {

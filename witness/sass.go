@@ -365,15 +365,17 @@ func (o *operation) move(i, words int) step {
 // same thing, and in Mesa's compiler for these processors
 // (src/nouveau/compiler/nak/ir.rs):
 //
-//	MOV UMOV R2UR                 moves
-//	IMAD.MOV IMAD.U32 HFMA2       moves, as the multiply-adds 0*0+x
-//	LDC LDCU ULDC STG             loads of constants, which are the parameters, and a store
+//	MOV UMOV R2UR                 PTX mov; Mesa's OpMov and OpR2UR
+//	IMAD.MOV IMAD.U32             PTX mad.lo, here only 0*0+x; Mesa's OpIMad
+//	HFMA2                         PTX fma.rn.f16x2, here only -0*0+x; Mesa's OpHFma2
+//	LDC LDCU ULDC                 PTX ld.param: parameters are in a bank of constants; Mesa's OpLdc
+//	STG                           PTX st.global; Mesa's OpSt
 //	SHF USHF                      PTX shf; Mesa's OpShf, which cuts the count to the type's bits
 //	BMSK                          PTX bmsk.clamp, with .W bmsk.wrap; Mesa's OpBMsk
 //	SGXT                          PTX szext.clamp, with .W szext.wrap; Mesa's OpSgxt
 //	LOP3 ULOP3                    PTX lop3; Mesa's OpLop3
 //	PRMT                          PTX prmt in the mode of that name; Mesa's OpPrmt
-//	IADD IADD3 UIADD3             sums, with a carry out and, with .X, in; Mesa's OpIAdd3 and OpIAdd3X
+//	IADD IADD3 UIADD3             PTX add, add.cc and, with .X, addc, of three sources; Mesa's OpIAdd3 and OpIAdd3X
 //	ISETP UISETP                  PTX setp; with .EX of upper words, of which the last operand has the lower ones' result; Mesa's OpISetP
 //	SEL                           PTX selp; Mesa's OpSel
 //
