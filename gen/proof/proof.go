@@ -13,37 +13,40 @@ import (
 	"time"
 )
 
-// A Kernel is what a function of the assembly is specified to be.
+// A Kernel specifies a function of the assembly.
 type Kernel struct {
 	Symbol   string
 	Shape    Shape
 	Spec     Spec
 	Operands []Operand    // all arguments, in any order
-	Overlap  bool         // operands may overlap dst in any way, rather than be dst exactly
-	Guarded  bool         // lanes that are not active are not even rewritten
+	Overlap  bool         // operands may overlap dst in any way; else only exactly
+	Guarded  bool         // inactive lanes are not even rewritten
 	Least    int          // the fewest lanes that it is called with
-	Most     int          // the most
-	Forks    bool         // Pack: where it goes depends on the sign of a column's shift
-	Features []string     // of processors that it is called on, as cpuid calls them
-	Move     MoveLayout   // Permute: what describes a move
-	Source   SourceLayout // Steps: what describes a source
-	// Pack: what the kind of a constant has besides its size
+	Most     int          // the most lanes that it is called with, 0 for a piece
+	Forks    bool         // Pack: it branches on the sign of a column's shift
+	Features []string     // the features of processors that it is called on, named as by cpuid
+	Move     MoveLayout   // Permute: the layout of a move's description
+	Source   SourceLayout // Steps: the layout of a source's description
+	// Pack: the bits that a constant's kind has besides its size
 	ConstantKind int
 }
 
-// A Spec is what each lane must equal.
+// A Spec gives the value that each lane must have.
 type Spec struct {
 	Instruction string
 	Word        int // bits of sources
 	Bits        int // bits of dst
-	Lane        int // what arguments are replicated by: the greater of them, or more
+	Lane        int // bits after which arguments repeat: the greater of Word and Bits, or more
 }
 
-// The instructions that kernels must equal. Those that are no instruction of an
-// ISA are what Go makes one of, in this package's terms: TakeField is src shifted to
-// the right and masked, with its sign extended; Pack's columns are Move, which is
-// src shifted by a signed count and masked, and AddSign, added to KeepBase; Unpack's
-// are PutField, which is TakeField by a signed count and with a mask that moves along.
+// The instructions that kernels must equal. Go builds instructions of an ISA from those
+// that belong to none:
+//
+//	TakeField  src, shifted right and masked, with its sign extended
+//	Move       a column of Pack: src, shifted by a signed count and masked
+//	AddSign    a column of Pack: the mask, if src is negative
+//	KeepBase   the base and the constants, to which Pack adds columns
+//	PutField   a column of Unpack: TakeField with a signed count and a mask that moves along
 const (
 	BFI         = "bfi"   // PTX
 	BFEUnsigned = "bfe.u" // PTX
@@ -58,8 +61,8 @@ const (
 	Scatter     = "scatter"
 )
 
-// A MoveLayout is the layout of what describes a move: at so many bytes from its start are
-// the address of its data, the stride, and where each of 16 bytes comes from.
+// A MoveLayout is the layout of a move's description. It gives the offsets of the address
+// of its data, of the stride, and of the places that 16 bytes come from.
 type MoveLayout struct{ Data, Stride, From, Size int }
 
 // A Shape says which lanes of dst a kernel writes.
@@ -67,32 +70,32 @@ type Shape int
 
 const (
 	Slice   Shape = iota // as many as Count or Bytes says
-	Masked               // the same, of which those not active keep their value
-	Warp                 // 32, of which those not active keep their value
-	Pack                 // those from Low up to High, made of Columns
-	Unpack               // dst is the Columns, of each those from Low up to High
+	Masked               // the same, but inactive lanes keep their value
+	Warp                 // 32, but inactive lanes keep their value
+	Pack                 // the lanes from Low up to High, made of Columns
+	Unpack               // the lanes from Low up to High of each of the Columns, which are dst
 	Dense                // words of groups of elements, or groups of words: see dense.go
 	Permute              // bytes, each from one of several moves
 	Steps                // bytes, each looked up in vectors from several sources: see steps.go
 )
 
-// An Operand is an argument, and what it is to the instruction.
+// An Operand is an argument and its role in the instruction.
 type Operand struct {
 	Name   string
 	Role   Role
 	Bits   int     // of each lane in memory, 0 for an argument by value
-	Size   int     // Columns: bytes of each element; Active: bytes that the mask comes in
-	Fields []Field // Columns: what is in an element
+	Size   int     // Columns: bytes of each element; Active: the mask's size is a multiple of so many bytes
+	Fields []Field // Columns: the fields of an element
 }
 
-// A Field is at so many bytes from the start of an element of the array that an
-// operand points to.
+// A Field is a field of each element of the array that an operand points to. It begins
+// Offset bytes from the element's start.
 type Field struct {
 	Offset int
 	Role   Role
 }
 
-// A Role is what an operand is to a kernel.
+// A Role says how a kernel uses an operand.
 type Role int
 
 const (
@@ -100,20 +103,20 @@ const (
 	Source           // a of PTX, S1 of AMD
 	Base             // b of PTX, S2 of AMD
 	Mask             // S0 of AMD
-	Pos              // in memory its low 8 bits count, as an argument it has no others
-	Width            // its low 8 bits count
-	FieldMask        // the ones of the field that pos and width say, in every lane
-	FieldValue       // the field of a value, at its place, in every lane
-	Shift            // Columns: a byte, by how much elements move to the left, with 7 more bytes that follow
-	MoveMask         // which bits of what has moved remain, in every lane, or in Columns once; of PutField before it moves
-	Sign             // TakeField: the highest of them if the field is signed, else 0, in every lane
+	Pos              // only its low 8 bits count in memory; an argument has no other bits
+	Width            // only its low 8 bits count
+	FieldMask        // the ones of the field at pos of width bits, in every lane
+	FieldValue       // a value at the field's place, in every lane
+	Shift            // Columns: a byte, the count by which elements move left; 7 more bytes follow
+	MoveMask         // the bits to keep after the move (PutField: before it), in every lane, or once in Columns
+	Sign             // TakeField: the highest bit of MoveMask if the field is signed, else 0, in every lane
 	Keep             // Pack: the bits of base that remain
 	Constant         // Pack: bits to add
 	Kind             // Columns: a byte, the elements' size as a power of two, and maybe SignKind
 	Signed           // Columns: a byte, 1 if Unpack's field has a sign, else 0
 	Before           // Pack: the word before a column
 	Active           // a bit for each lane
-	Columns          // an array of what each column has
+	Columns          // an array that describes the columns
 	Count            // lanes, or elements of Columns
 	Bytes            // lanes, as bytes
 	Size             // bytes of a lane of dst
@@ -122,25 +125,25 @@ const (
 	Stream           // stores bypass the cache
 )
 
-// SignKind in a column's kind says that its sign is added, rather than its bits.
+// SignKind in a column's kind says that AddSign adds the column, rather than Move.
 const SignKind = 4
 
-// In a situation's kind, signedKind says that Unpack's field is signed, and constantKind
-// that Pack's field is a constant, which kernels pass over. In a column's kind Go says that
-// by Kernel.ConstantKind.
+// In a situation's kind, signedKind says that Unpack's field is signed. constantKind says
+// that Pack's field is a constant, which kernels pass over; in a column's kind, Go says that
+// with Kernel.ConstantKind.
 const (
 	signedKind   = 8
 	constantKind = 16
 )
 
-// elementBits is the width of elements of a kind.
+// elementBits returns the width of elements of a kind.
 func elementBits(kind int) int { return 8 << (kind & 3) }
 
 // A File is an assembly file, or a Go file that declares functions of one.
 type File struct{ Name, Text string }
 
-// Prove proves the kernels that are chosen, and writes a line for each. What was proved
-// it remembers in a directory, unless that is empty, and does not prove it again.
+// Prove proves the chosen kernels, and writes a line for each. If directory is not empty,
+// Prove remembers proofs there, and does not repeat them.
 func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol string) bool, directory string) error {
 	functions, err := parseAll(files)
 	if err != nil {
@@ -177,7 +180,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	errs := make([]error, len(subjects))
 	var mutex sync.Mutex
 	inParallel(len(subjects), func(i int) {
-		s := subjects[len(subjects)-1-i] // those of several columns take long, and are the last
+		s := subjects[len(subjects)-1-i] // the last ones have several columns and take long
 		f := s.function
 		left := known.find(s)
 		if s.remembered = left != nil; !s.remembered {
@@ -240,7 +243,7 @@ func Prove(w io.Writer, files []File, kernels []Kernel, chosen func(symbol strin
 	return err
 }
 
-// parseAll is the functions of all assembly files, with the arguments that Go files
+// parseAll returns the functions of all assembly files, with the arguments that Go files
 // declare.
 func parseAll(files []File) (map[string]*function, error) {
 	declared := map[string]map[string]string{}
@@ -267,7 +270,7 @@ func parseAll(files []File) (map[string]*function, error) {
 	return functions, nil
 }
 
-// Needs is the features of the processor that each function needs, in order.
+// Needs returns the features of the processor that each function needs, in order.
 func Needs(files []File) (map[string][]string, error) {
 	functions, err := parseAll(files)
 	if err != nil {
@@ -284,8 +287,8 @@ func Needs(files []File) (map[string][]string, error) {
 	return needs, nil
 }
 
-// runsOn fails if an instruction needs a feature of the processor that is not among
-// those given.
+// runsOn fails if an instruction needs a feature of the processor that is not in
+// features.
 func (f *function) runsOn(features []string) error {
 	for _, in := range f.insts {
 		for _, need := range in.needs {
@@ -297,7 +300,7 @@ func (f *function) runsOn(features []string) error {
 	return nil
 }
 
-// inParallel calls f with each number below n, as many at a time as there are
+// inParallel calls f with each number below n. There are as many calls at a time as
 // processors.
 func inParallel(n int, f func(i int)) {
 	var workers sync.WaitGroup
@@ -340,15 +343,15 @@ func (s *solver) solve(th theorem) (string, error) {
 	return r.counterexample, r.err
 }
 
-// A situation is what a kernel is run with, but for data.
+// A situation is all that a kernel is run with, except data.
 type situation struct {
-	lanes   int // the end of them, for Pack
-	low     int
+	lanes   int // their number; if low is not 0, their end
+	low     int // the first lane
 	align   int // the low bits of dst's address
 	stream  bool
 	kinds   []int  // of the columns
 	dst     int    // Unpack: the column that dst is
-	base    bool   // Pack: it is not nil
+	base    bool   // Pack: the base is not nil
 	signed  bool   // TakeField: the sign is not 0
 	choices string // the outcomes of what arguments decide
 	same    string // the operand that dst is
@@ -382,28 +385,28 @@ type subject struct {
 	Kernel
 	*model
 	runs, looks int  // with lanes and without
-	longest     int  // how many lanes are run in every situation
-	sparse      bool // of the alignments of dst one is run
+	longest     int  // the most lanes that are run in every situation
+	sparse      bool // each length is run with one alignment of dst only
 	remembered  bool // it was proved before
 	executing   time.Duration
 	solving     time.Duration
 	turn        int                   // lanes of the longest turn of a loop
 	checked     map[laneKey]*term     // a lane's expression, relative to the lane
-	met         map[claimKey][][]cell // what lanes have held, by the situation as far as it matters
+	met         map[claimKey][][]cell // the cells that each lane has held; keys have no expression
 	claims      map[claimKey]claim
 	order       []claimKey // of claims
-	solved      int        // of order
+	solved      int        // the number of claims that are solved, in order
 	shared      *solver
 	apart       map[claimKey]bool // Pack, Unpack: expressions that have been taken apart
 }
 
-// A claimKey is a lane's expression, and what else its theorem depends on.
+// A claimKey is a lane's expression, and all else that its theorem depends on.
 type claimKey struct {
 	have   *term
 	spec   Spec
 	same   string // the operand that dst is
 	signed bool
-	given  *term // what arguments are
+	given  *term // a condition that arguments fulfil
 }
 
 type laneKey struct {
@@ -432,8 +435,8 @@ func newSubject(k Kernel, f *function) *subject {
 	return s
 }
 
-// String names the subject: where one function is for words of each width, that
-// too.
+// String names the subject. If one function is for words of every width, it adds the
+// width.
 func (s *subject) String() string {
 	if s.name(Size) != "" {
 		return fmt.Sprintf("%s, %d bits", s.Symbol, s.Spec.Bits)
@@ -452,8 +455,8 @@ func (s *subject) prove(shared *solver) error {
 	return s.solve()
 }
 
-// solve solves the claims that are new. A wrong kernel is refuted after the first lengths that show it, which saves the
-// others.
+// solve solves the new claims. It is called after each length, so the first lengths refute a
+// wrong kernel, and the others need not be run.
 func (s *subject) solve() error {
 	start := time.Now()
 	defer func() { s.solving += time.Since(start) }()
@@ -492,16 +495,16 @@ func (s *subject) execute() error {
 	return s.lengths(func(n int, compare bool) error { return s.situations(situation{lanes: n}, compare) })
 }
 
-// lengths runs every length that is wanted. If runs can be blind, that is every length
-// that Go asks for. All that else makes a difference is tried up to two turns and a
-// vector past the last length at which something new was met, and one alignment of dst
-// after another from there on.
+// lengths runs every length that is wanted. If runs can be blind, it runs every length that
+// Go asks for. It combines each length with everything else that makes a difference, up to
+// two turns and a vector past the last length at which a run met anything new. Longer
+// lengths take turns with the alignments of dst.
 func (s *subject) lengths(run func(n int, compare bool) error) error {
 	if !s.blindly(situation{}) {
 		return s.someLengths(run)
 	}
 	vector := 1 << s.granule * 8 / s.Spec.Bits
-	last := s.Least // where something new was met
+	last := s.Least // the last length at which a run met anything new
 	for n := s.Least; n <= s.most(); n++ {
 		met, turn := s.news, s.turn
 		s.longest = last + 2*s.turn + vector
@@ -515,7 +518,7 @@ func (s *subject) lengths(run func(n int, compare bool) error) error {
 		switch {
 		case s.sparse && s.news > met:
 			last = n
-			n-- // it is run once more, with all that makes a difference
+			n-- // run it again, with all that makes a difference
 		case s.news > met:
 			last = n
 		case s.turn > turn:
@@ -526,7 +529,7 @@ func (s *subject) lengths(run func(n int, compare bool) error) error {
 	return nil
 }
 
-// most is the most lanes that are run.
+// most returns the most lanes that are run.
 func (s *subject) most() int {
 	if s.Most > 0 {
 		return s.Most
@@ -534,10 +537,10 @@ func (s *subject) most() int {
 	return 64 << 10 * 8 / s.Spec.Lane
 }
 
-// someLengths is lengths for kernels whose runs are all with lanes. First it finds, by
-// lengths further and further apart, which instructions can be executed and how long the
-// turns of loops are. A length must be run alike each time, or the search for what
-// executes an instruction again need not end.
+// someLengths does what lengths does, for kernels whose runs are all with lanes. First it
+// runs lengths further and further apart. They show which instructions can be executed, and
+// how long the turns of loops are. Then it runs every length until all of these instructions
+// have been executed again. For that to end, run must do the same each time for a length.
 func (s *subject) someLengths(run func(n int, compare bool) error) error {
 	for n := s.Least; n <= mostBytes*8/s.Spec.Lane; n += 1 + n/4 {
 		if err := run(n, true); err != nil {
@@ -549,7 +552,7 @@ func (s *subject) someLengths(run func(n int, compare bool) error) error {
 	}
 	wanted := slices.Clone(s.reached)
 	clear(s.reached)
-	last := 0 // the least length by which all are executed
+	last := 0 // the least length by which all wanted instructions are executed
 	vector := 1 << s.granule * 8 / s.Spec.Bits
 	for n := s.Least; n <= last+2*s.turn+vector; n++ {
 		before := count(s.reached)
@@ -580,8 +583,8 @@ func count(list []bool) int {
 	return n
 }
 
-// situations runs a length in each alignment of dst, with and without stream, and
-// with dst as each operand, where it makes a difference.
+// situations runs a length with each alignment of dst, with and without stream, with and
+// without a sign, and with dst as each operand, if these make a difference.
 func (s *subject) situations(at situation, compare bool) error {
 	streams, err := s.alignments(at, compare)
 	if err == nil && streams {
@@ -595,7 +598,8 @@ func (s *subject) situations(at situation, compare bool) error {
 	return err
 }
 
-// alignments reports whether stream makes a difference.
+// alignments runs a length with each alignment of dst, and with dst as each operand that the
+// kernel reads after it wrote dst there. It reports whether stream makes a difference.
 func (s *subject) alignments(at situation, compare bool) (streams bool, err error) {
 	granules := 1 << s.granule
 	first, end := 0, granules
@@ -607,7 +611,7 @@ func (s *subject) alignments(at situation, compare bool) (streams bool, err erro
 	}
 	for at.align = first; at.align < end; at.align++ {
 		if at.stream && at.align*8%s.Spec.Bits != 0 && !s.narrow() {
-			continue // Go asks for that only where dst is aligned to its lanes
+			continue // Go asks for stream only if dst is aligned to its lanes
 		}
 		seen := false
 		reread := map[string]bool{}
@@ -627,7 +631,7 @@ func (s *subject) alignments(at situation, compare bool) (streams bool, err erro
 			return false, fmt.Errorf("it reads %s where dst was written, and dst may be more than one of them", strings.Join(slices.Sorted(maps.Keys(reread)), " and "))
 		}
 		for name, is := range reread {
-			if is && !at.stream { // Go asks for no stream where dst is an operand
+			if is && !at.stream { // Go asks for no stream if dst is an operand
 				same := at
 				same.same = name
 				if err := s.choices(same, compare, func(*machine) {}); err != nil {
@@ -642,11 +646,11 @@ func (s *subject) alignments(at situation, compare bool) (streams bool, err erro
 	return streams, nil
 }
 
-// narrow reports whether it is about columns of Unpack that are narrower than words:
-// for those, stream says only that the words are not in the cache.
+// narrow reports whether the subject unpacks columns that are narrower than words. For
+// them, stream says only that the words are not in the cache.
 func (s *subject) narrow() bool { return s.Shape == Unpack && s.Spec.Bits < s.Spec.Word }
 
-// choices runs one situation with each outcome of what arguments decide.
+// choices runs one situation with each outcome of the decisions that depend on arguments.
 func (s *subject) choices(at situation, compare bool, done func(*machine)) error {
 	m, err := s.run(at, compare)
 	if errors.Is(err, errChoice) {
@@ -665,7 +669,7 @@ func (s *subject) choices(at situation, compare bool, done func(*machine)) error
 	return err
 }
 
-// run runs one situation and checks what it leaves in dst.
+// run runs one situation and checks the values that it leaves in dst.
 func (s *subject) run(at situation, compare bool) (*machine, error) {
 	blind := s.blindly(at)
 	if blind {
@@ -708,7 +712,7 @@ func (s *subject) run(at situation, compare bool) (*machine, error) {
 	return m, nil
 }
 
-// machine is a machine before its first instruction.
+// machine returns a machine before its first instruction.
 func (s *subject) machine(at situation) (*machine, error) {
 	m := &machine{
 		model: s.model, arguments: map[string]value{}, used: map[Role]bool{}, overlap: s.Overlap,
@@ -795,17 +799,17 @@ func (s *subject) machine(at situation) (*machine, error) {
 	return m, nil
 }
 
-// mostClaims is more than lanes that are computed alike give rise to.
+// If lanes are computed alike, they have at most mostClaims different expressions.
 const mostClaims = 200
 
-// check collects the expressions in dst's lanes from one up to another.
+// check makes claims of the expressions in dst's lanes, from one lane up to another.
 func (s *subject) check(m *machine, at situation, from, to int) error {
 	if s.Guarded && slices.Contains(m.dst.unguarded, 1) {
 		return errors.New("writes lanes whether they are active or not")
 	}
 	key := claimKey{spec: s.Spec, signed: at.signed, given: m.given(func(*term) bool { return true })}
 	if s.Shape == Warp || s.Shape == Masked {
-		key.same = at.same // inactive lanes hold that
+		key.same = at.same // inactive lanes keep that operand's value
 	}
 	switch s.Shape {
 	case Pack:
@@ -845,7 +849,7 @@ func (s *subject) check(m *machine, at situation, from, to int) error {
 	return nil
 }
 
-// same reports whether bytes of dst are those of a term from one byte on.
+// same reports whether bytes of dst are the bytes of c's term from c on.
 func (s *subject) same(m *machine, offset, size int, c cell) bool {
 	if m.dst.cells == nil || c.t == nil {
 		return false
@@ -858,7 +862,7 @@ func (s *subject) same(m *machine, offset, size int, c cell) bool {
 	return true
 }
 
-// lane is what dst holds in a lane, with lanes of operands counted from that one.
+// lane returns the expression in a lane of dst, with lanes of operands counted from it.
 func (s *subject) lane(m *machine, lane int) (*term, error) {
 	n := s.Spec.Bits / 8
 	var key laneKey
@@ -905,7 +909,7 @@ func (s *subject) claim(m *machine, key claimKey, lane int, at situation) error 
 		dst = s.symbol(s.Spec.Bits, key.same, 0)
 	}
 	if active := s.symbol(1, s.name(Active), 0); th.active && have.op == opIte && have.a == active && have.c == dst {
-		// An inactive lane keeps its value; what is left is like a lane of a slice.
+		// An inactive lane keeps its value. An active one is like a lane of a slice.
 		th.active, th.have, th.is = false, s.replace(have.b, active, s.constant(1, 1)), [2]string{}
 		delete(th.roles, s.name(Destination))
 		delete(th.roles, s.name(Active))
@@ -914,7 +918,7 @@ func (s *subject) claim(m *machine, key claimKey, lane int, at situation) error 
 	return nil
 }
 
-// name is the name of the operand with a role, empty if there is none.
+// name returns the name of the operand with a role, or the empty string.
 func (s *subject) name(role Role) string {
 	for _, o := range s.Operands {
 		if o.Role == role {
@@ -924,7 +928,7 @@ func (s *subject) name(role Role) string {
 	return ""
 }
 
-// add reports whether a claim is new.
+// add adds a claim, unless there is one with its key. It reports whether it did.
 func (s *subject) add(key claimKey, c claim) bool {
 	if _, ok := s.claims[key]; ok {
 		return false
