@@ -8,32 +8,31 @@ import (
 	"strings"
 )
 
-// A blind run executes a function without lanes: general registers, flags, masks,
-// addresses and the order of instructions are as in a run with lanes, but a vector
-// register holds a shade. That is a number for the way in which its value was made, and
-// the lane from which the way is counted: the same instructions on what was loaded from
-// the same places relative to a lane give the same number. What is stored, relative to
-// the lane where it goes, then has a number too, its stamp.
+// A blind run executes a function without lanes. General registers, flags, masks, addresses
+// and the order of instructions are as in a run with lanes. A vector register holds a shade:
+// a number for the way in which its value was made, and a lane from which the way is
+// counted. The same instructions, on data loaded from the same places relative to a lane,
+// give the same number. A stamp identifies a stored value in the same way, relative to the
+// lane where it goes.
 //
-// Runs with lanes say which stamps are right: whatever is stored in a lane must be what
-// the kernel is specified to give there. A blind run whose stamps are all known to be
-// right is right, since equal stamps are equal expressions but for the lane. If it has
-// others, or comes to an instruction that no run with lanes has executed, the same
-// situation is run with lanes.
+// Runs with lanes show which stamps are right: every value that they store in a lane must
+// meet the specification. Equal stamps are equal expressions, except for the lane. So a blind
+// run is right if all its stamps are known to be right. If it has others, or comes to an
+// instruction that no run with lanes has executed, the same situation is run with lanes.
 //
-// Most turns of long loops are left out. Two turns that differ only by even steps, and
-// whose jumps go on in the same way for so many turns, stand for those.
+// Most turns of long loops are left out. If two turns differ only by even steps, they stand
+// for all later turns whose jumps go the same way.
 
-// A shade is what a blind run knows of a vector register.
+// A shade identifies the value of a vector register in a blind run.
 type shade struct {
 	id   uint32 // 0 if the register is undefined
-	lane int32  // from which it is counted
+	lane int32  // the lane from which it is counted
 	lies bool   // it depends on the lane
 }
 
 // A part is one source of a value: a shade, a term or a place in memory.
 type part struct {
-	what uint32 // which of them, and of a place how many bits past a lane
+	what uint32 // partShade, partTerm or partMemory; for memory, also the bits past a lane
 	id   uint32
 	lane int32
 }
@@ -45,21 +44,22 @@ const (
 	partCount
 )
 
-// noLane is the lane of a part that does not depend on it.
+// noLane is the lane of a part that depends on no lane.
 const noLane = math.MinInt32
 
 // A stamp is an instruction and its sources, with lanes counted from the first of them.
 type stamp struct {
-	pc    int32 // and which result of it
+	pc    int32 // four times the instruction's number, plus the result's number
 	store bool
-	lane  int32  // store: where it goes
-	where uint32 // store: a number for what the theorem depends on besides
+	lane  int32  // store: the lane that it goes to
+	where uint32 // store: a number for all else that the theorem depends on
 	parts [8]part
 }
 
-// A touch is what an instruction does besides computing: a run with lanes finds it out.
+// A touch lists the registers and the memory that an instruction uses. A run with lanes finds
+// them out.
 type touch struct {
-	at       value // of its operand in memory
+	at       value // the address of its operand in memory
 	reads    []int // vector registers
 	writes   []int
 	accesses []access
@@ -68,7 +68,7 @@ type touch struct {
 	id   uint32 // its number
 }
 
-// An access is to so many bytes, from an operand's address on.
+// An access is to size bytes. They begin from bytes after an operand's address.
 type access struct {
 	from       int64
 	size, bits int
@@ -76,15 +76,15 @@ type access struct {
 	store      bool
 }
 
-// A blindness is what the blind runs of a model have in common.
+// A blindness holds what the blind runs of a model share.
 type blindness struct {
 	touches   []*touch
 	stamps    map[stamp]uint32
 	right     map[stamp]bool
 	usedLog   []event // to be used again
 	usedHeads []arrivals
-	lastRight []stamp           // by instruction, for it is quicker
-	names     map[string]uint32 // of contents
+	lastRight []stamp           // the last right stamp of each instruction, for speed
+	names     map[string]uint32 // the numbers of regions' contents
 	forms     map[*term]shade
 	ends      map[guardKey][2]int
 }
@@ -102,28 +102,28 @@ func newBlindness(f *function) *blindness {
 	}
 }
 
-// errUnseen says that an instruction was not executed with lanes yet.
+// errUnseen says that no run with lanes has executed an instruction yet.
 var errUnseen = errors.New("no run with lanes has executed it")
 
-// errReread says that what was written is read again, which a blind run does not follow.
+// errReread says that a run reads what it wrote. A blind run does not follow that.
 var errReread = errors.New("it reads what it wrote")
 
-// sight is what a blind run has instead of vectors.
+// A sight is the state that a blind run has instead of vectors.
 type sight struct {
 	blind   bool
 	shades  [32]shade
-	unknown []stamp // stored, and not known to be right
-	covered []span  // of dst's bytes, in order
+	unknown []stamp // stamps of stores that are not known to be right
+	covered []span  // the bytes of dst that were written, in order
 	log     []event
 	heads   []arrivals // at each loop
-	theorem string     // what it depends on besides what is stored and what is decided
-	where   uint32     // a number for that and what is decided
-	decided int        // how much was decided then
+	theorem string     // what theorems depend on besides stored values and decisions
+	where   uint32     // a number for theorem and the decisions
+	decided int        // the number of decisions when where was set
 	every   bool       // no turn is left out
 	most    int        // lanes of the longest turn
 }
 
-// A span is bytes from the first to before the end.
+// A span is the bytes at from and after it, and before to.
 type span struct{ from, to int }
 
 // visible reports whether an instruction computes with lanes.
@@ -133,7 +133,7 @@ func (in *inst) visible() bool {
 	})
 }
 
-// shadeOf is a term as one counted from its first symbol's lane.
+// shadeOf returns the shade of a term, counted from its first symbol's lane.
 func (m *machine) shadeOf(t *term) shade {
 	if s, ok := m.forms[t]; ok {
 		return s
@@ -149,7 +149,7 @@ func (m *machine) shadeOf(t *term) shade {
 	return s
 }
 
-// name is a number for what a region holds.
+// nameOf returns a number for a region's content.
 func (m *machine) nameOf(content string) uint32 {
 	id, ok := m.names[content]
 	if !ok {
@@ -166,7 +166,8 @@ type source struct {
 	lies     bool
 }
 
-// stampOf is the stamp of sources, and the shade that a result of it is.
+// stampOf returns the stamp of an instruction with these sources. The shade that it returns
+// has the lane of a result, and no number yet.
 func (m *machine) stampOf(pc int, sources []source) (stamp, shade, error) {
 	p := stamp{pc: int32(pc)}
 	var s shade
@@ -188,7 +189,7 @@ func (m *machine) stampOf(pc int, sources []source) (stamp, shade, error) {
 	return p, s, nil
 }
 
-// idOf is a stamp's number.
+// idOf returns a stamp's number.
 func (m *machine) idOf(p stamp) uint32 {
 	id, ok := m.stamps[p]
 	if !ok {
@@ -314,7 +315,7 @@ func (m *machine) stepBlind(in *inst) error {
 	return nil
 }
 
-// unknownTerm is a symbol for a result that is in no vector register.
+// unknownTerm returns a symbol for a result that is in no vector register.
 func (m *machine) unknownTerm(p stamp, s shade) *term {
 	if !s.lies {
 		return m.symbol(64, fmt.Sprint("made", m.idOf(p), ":"), 0)
@@ -322,7 +323,7 @@ func (m *machine) unknownTerm(p stamp, s shade) *term {
 	return m.symbol(64, fmt.Sprint("made", m.idOf(p)), int(s.lane))
 }
 
-// bounds is the lanes that a guard lets be accessed.
+// bounds returns the first lane that a guard lets be accessed, and the end of these lanes.
 func (m *machine) bounds(guard *term, lanes int) (first, end int) {
 	if guard == nil {
 		return 0, lanes
@@ -336,7 +337,7 @@ func (m *machine) bounds(guard *term, lanes int) (first, end int) {
 	return have[0], have[1]
 }
 
-// loadBlind is the place that an access reads.
+// loadBlind returns the place that an access reads, and whether it reads anything.
 func (m *machine) loadBlind(at value, a access, guard *term) (source, bool, error) {
 	if !a.guarded {
 		guard = nil
@@ -381,7 +382,7 @@ func floor(x, by int) (quotient, rest int) {
 	return quotient, rest
 }
 
-// readsBlind is reads for a blind run.
+// readsBlind does what reads does, in a blind run.
 func (m *machine) readsBlind(r *region, offset, size int) error {
 	if r == m.dst || r.exact {
 		m.log = append(m.log, event{kind: eventRead, pc: m.pc, from: offset, to: offset + size})
@@ -402,7 +403,8 @@ func (m *machine) readsBlind(r *region, offset, size int) error {
 	return nil
 }
 
-// storeBlind stores what has a stamp, counted from a lane.
+// storeBlind stores a value, given its stamp and the shade whose lane the stamp is counted
+// from.
 func (m *machine) storeBlind(at value, a access, guard *term, p stamp, s shade) error {
 	if !a.guarded {
 		guard = nil
@@ -457,7 +459,7 @@ func (m *machine) storeBlind(at value, a access, guard *term, p stamp, s shade) 
 	return nil
 }
 
-// storeScalar stores a term.
+// storeScalar stores a term in a blind run.
 func (m *machine) storeScalar(at value, t *term) error {
 	form := m.shadeOf(t)
 	p, s, err := m.stampOf(m.pc*4, []source{{partTerm, form.id, form.lane, form.lies}})
@@ -488,7 +490,7 @@ func (m *machine) execute(in *inst) error {
 	return err
 }
 
-// learn adds an access to what the instruction does, if that is being found out.
+// learn adds an access to the instruction's touch, if that is being found out.
 func (m *machine) learn(v value, a access) {
 	if m.touch != nil && m.touch.at.t != nil {
 		a.from = int64(v.t.val - m.touch.at.t.val)
@@ -496,7 +498,7 @@ func (m *machine) learn(v value, a access) {
 	}
 }
 
-// cover adds bytes to those that were written.
+// cover adds to the bytes of dst that were written.
 func (m *machine) cover(s span) {
 	i := 0
 	for i < len(m.covered) && m.covered[i].to < s.from {
@@ -510,7 +512,7 @@ func (m *machine) cover(s span) {
 	m.covered = slices.Replace(m.covered, i, j, s)
 }
 
-// follow adds an access to what must be the same in runs with lanes and without.
+// follow adds an access to the trace, which must be the same with lanes and without.
 func (m *machine) follow(r *region, offset, size int) {
 	for _, x := range [...]uint64{uint64(m.pc), uint64(m.nameOf(r.name)), uint64(offset), uint64(size)} {
 		m.trace = (m.trace ^ x) * 0x100000001b3
@@ -519,8 +521,8 @@ func (m *machine) follow(r *region, offset, size int) {
 
 // Turns that are left out.
 
-// An event is what a turn depends on: what a jump compares, a value that does not move
-// on evenly by itself, or an access.
+// A turn depends on its events. An event is a comparison for a jump, a value that need not
+// move on evenly, or an access.
 type event struct {
 	kind     eventKind
 	pc       int
@@ -532,7 +534,7 @@ type eventKind int
 
 const (
 	eventCompared eventKind = iota // x and y are numbers that are compared
-	eventValue                     // x
+	eventValue                     // x is a value
 	eventRead
 	eventStore
 	eventLeft // turns were left out
@@ -544,10 +546,10 @@ type head struct {
 	general [32]value
 	masks   [8]*term
 	shades  [32]shade
-	events  int // in the log so far
+	events  int // the number of events in the log so far
 }
 
-// logCompared adds what the next jump depends on.
+// logCompared logs the flags, on which the next jump depends.
 func (m *machine) logCompared(f flags) {
 	if !m.blind {
 		return
@@ -569,17 +571,17 @@ func (m *machine) logValue(v value) {
 	}
 }
 
-// evenly is the instructions whose results are sums of their operands, each some times.
+// evenly lists the instructions whose results are sums of multiples of their operands.
 var evenly = strings.Fields("MOVQ MOVD ADDQ SUBQ LEAQ DECQ CMPQ NEGQ ADD ADDS SUB SUBS CMP NEG")
 
-// sums reports whether an instruction's result is a sum of its operands, or one of them.
+// sums reports whether an instruction's result is a sum of multiples of its operands.
 func (in *inst) sums() bool {
 	return slices.Contains(evenly, in.mnemonic) &&
 		(in.mnemonic == "LEAQ" || !slices.ContainsFunc(in.operands, func(o operand) bool { return o.kind == isMemory }))
 }
 
-// logResult adds what an instruction on general registers gives, if that need not move
-// on evenly.
+// logResult logs the result of an instruction on general registers or masks, if it need not
+// move on evenly.
 func (m *machine) logResult(in *inst) {
 	if in.even || len(in.operands) == 0 {
 		return
@@ -592,13 +594,13 @@ func (m *machine) logResult(in *inst) {
 	}
 }
 
-// arrivals are the last three at a loop.
+// arrivals holds the states at the last three arrivals at a loop's head.
 type arrivals struct {
 	count int
 	list  [3]head
 }
 
-// arrive is called where a turn ends.
+// arrive is called at the end of a turn. It leaves out turns if it can.
 func (m *machine) arrive() {
 	i := 0
 	for i < len(m.heads) && m.heads[i].list[0].at != m.next {
@@ -623,8 +625,8 @@ func (m *machine) arrive() {
 	}
 }
 
-// leaveOut leaves out as many turns as are sure to be like the last two, but for two. It
-// reports whether there were any.
+// leaveOut finds how many turns are sure to be like the last two. It leaves out all but two
+// of them, and reports whether there were any.
 func (m *machine) leaveOut(list []head) bool {
 	before := m.log[list[0].events:list[1].events]
 	now := m.log[list[1].events:list[2].events]
@@ -654,7 +656,7 @@ func (m *machine) leaveOut(list []head) bool {
 	if m.every || bytesOf(now, eventRead).from < stored.from {
 		return false
 	}
-	// moves reports whether a term moved on by as many lanes in both turns.
+	// moves reports whether a term moved on by lanes in both turns, or in neither.
 	moves := func(a, b, c *term) bool {
 		if a == b && b == c {
 			return true
@@ -736,7 +738,7 @@ func (m *machine) leaveOut(list []head) bool {
 	return true
 }
 
-// moved reports whether a term is one before it so many lanes on.
+// moved reports whether now is before, moved on by lanes.
 func (m *machine) moved(before, now *term, lanes int) bool {
 	if before.op == opConst || now.op == opConst {
 		return false
@@ -745,7 +747,7 @@ func (m *machine) moved(before, now *term, lanes int) bool {
 	return x.lies && x.id == y.id && int(y.lane-x.lane) == lanes
 }
 
-// sameSign is for how many turns a number that moves on by d keeps its sign.
+// sameSign returns for how many turns a number that moves on by d keeps its sign.
 func sameSign(x, d int64) uint64 {
 	switch {
 	case d == 0:
@@ -755,7 +757,7 @@ func sameSign(x, d int64) uint64 {
 	case x > 0 && d > 0 || x < 0 && d < 0:
 		return math.MaxInt64
 	}
-	// The last turn before it is 0 or past it.
+	// The last turn before the number is 0 or has passed 0.
 	n := uint64(max(x, -x)-1) / uint64(max(d, -d))
 	return n
 }
@@ -765,7 +767,7 @@ func (s *subject) blindly(at situation) bool {
 	return (s.Shape == Slice || s.Shape == Pack || s.Shape == Unpack) && at.same == ""
 }
 
-// look runs a situation without lanes, if every is set each turn of it.
+// look runs a situation without lanes. If every is set, it leaves out no turn.
 func (s *subject) look(at situation, every bool) (*machine, error) {
 	m, err := s.machine(at)
 	if err != nil {
@@ -782,7 +784,7 @@ func (s *subject) look(at situation, every bool) (*machine, error) {
 	return m, err
 }
 
-// see remembers what a run with lanes has shown to be right.
+// see remembers the stamps that a run with lanes has shown to be right.
 func (s *subject) see(seen *machine, at situation) error {
 	m, err := s.look(at, true)
 	switch {

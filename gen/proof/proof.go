@@ -47,6 +47,8 @@ type Spec struct {
 //	AddSign    a column of Pack: the mask, if src is negative
 //	KeepBase   the base and the constants, to which Pack adds columns
 //	PutField   a column of Unpack: TakeField with a signed count and a mask that moves along
+//	Gather     words made of the fields of groups: see dense.go
+//	Scatter    groups made of the fields of words: see dense.go
 const (
 	BFI         = "bfi"   // PTX
 	BFEUnsigned = "bfe.u" // PTX

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// A theorem says that a lane's expression is what a kernel is specified to give,
-// whatever its operands hold.
+// A theorem says that a lane's expression equals the specification, whatever the operands
+// hold.
 type theorem struct {
 	Spec
 	have  *term
 	roles map[string]Role // of the symbols of the lane itself
-	is    [2]string       // an operand that is another one, if not empty
-	// Only where the lane is active has it the value, and else it keeps its own.
+	is    [2]string       // two operands that are the same, if not empty
+	// The lane gets the value only if it is active; else it keeps its own.
 	active bool
-	// The sign is not 0, or of PutField the field has a sign.
+	// The sign is not 0. PutField: the field has a sign.
 	signed bool
-	given  *term // what arguments are, nil if anything
+	given  *term // a condition that arguments fulfil, nil if none
 }
 
-// symbol is the symbol with a role.
+// symbol returns the name of the symbol with a role, or the empty string.
 func (th theorem) symbol(role Role) string {
 	for name, r := range th.roles {
 		if r == role {
@@ -33,7 +33,7 @@ func (th theorem) symbol(role Role) string {
 	return ""
 }
 
-// symbolsOf is the symbols of a term.
+// symbolsOf returns the symbols of a term.
 func symbolsOf(t *term) []*term {
 	var list []*term
 	done := map[*term]bool{nil: true}
@@ -54,9 +54,9 @@ func symbolsOf(t *term) []*term {
 	return list
 }
 
-// cases is what there is to show, for each pos below the word's width, and for all
-// that are not below, or for each shift: the solver takes long where it does not
-// know them. Everything else is unknown to it.
+// cases returns what z3 must refute, by pos or by shift: one case for each pos below the
+// word's width and one for all others, or one for each shift. z3 takes long if it does not
+// know pos or the shift. Everything else is unknown to it.
 func (th theorem) cases() []string {
 	first, last := 0, 0
 	switch th.Instruction {
@@ -72,8 +72,8 @@ func (th theorem) cases() []string {
 	return list
 }
 
-// farthest is the least shift to the left that moves everything out of the lane:
-// what Pack moves past the word is cut off.
+// farthest returns the least shift to the left that moves everything out of the lane. Pack
+// cuts off the bits that move past the word.
 func (th theorem) farthest() int {
 	if th.symbol(Before) != "" {
 		return th.Lane
@@ -100,8 +100,8 @@ func (s *script) assert(format string, args ...any) {
 // differ, for a pos or a shift. The last pos stands for all above it too. The first and the
 // last shift stand for all that shift everything out.
 //
-// pos.low and len are the low bytes of pos and width, which are what the ISAs use.
-// Variables of one lane, such as mask.lane, say what the arguments that Go computes mean.
+// pos.low and len are the low bytes of pos and width; the ISAs use no other bits of them.
+// Variables of one lane, such as mask.lane, are what Go computes for one lane.
 func (th theorem) differ(c int) string {
 	s := &script{}
 	s.declare("pos.low", 8)
@@ -142,7 +142,7 @@ func (th theorem) differ(c int) string {
 // assumeCase asserts that pos is c and that the mask is what Go computes for c. It returns
 // the ones of a field at c, or the value of the shift, if the specification has one.
 func (th theorem) assumeCase(s *script, c int) (field, shift string) {
-	// Only bits that the shift brings are in the mask, and of the element.
+	// The mask has only bits that the shift brings, and only bits of the element.
 	reach := uint64(0)
 	switch th.Instruction {
 	case BFI, BFEUnsigned, BFESigned, TakeField:
@@ -195,8 +195,8 @@ func (th theorem) assumeSign(s *script) {
 	}
 }
 
-// define says what an operand with that name is, by its role. If it has none, it may be
-// anything.
+// define defines an operand by the role of its name. If the name has no role, the operand may
+// be anything.
 func (th theorem) define(s *script, t *term, name, field, shift string, c int) {
 	repeat := func(lane string, bits int) string { return concat(slices.Repeat([]string{lane}, t.bits/bits)) }
 	// Go replicates these arguments no further than one lane.
@@ -223,7 +223,7 @@ func (th theorem) define(s *script, t *term, name, field, shift string, c int) {
 	case ok && role == FieldValue:
 		s.define(name, t.bits, repeat(bfi(bitsOf("value.lane", th.Word), slices.Repeat([]string{"#b0"}, th.Word), c), th.Word))
 	case ok && role == MoveMask && th.Instruction == PutField:
-		// In the words it is where the field is.
+		// The mask of an Unpack is at the field's place in the words.
 		s.define(name, t.bits, fmt.Sprintf("((_ rotate_left %d) ((_ zero_extend %d) mask.lane))", (64-c)%64, 64-th.Lane))
 	case ok && once && role == MoveMask:
 		lowest("mask.lane")
@@ -242,8 +242,7 @@ func (th theorem) define(s *script, t *term, name, field, shift string, c int) {
 	}
 }
 
-// operands is the symbols of the expression, and those that the specification is
-// about.
+// operands returns the symbols of the expression, the condition and the specification.
 func (th theorem) operands() []*term {
 	list := symbolsOf(th.have)
 	if th.given != nil {
@@ -263,7 +262,7 @@ func (th theorem) operands() []*term {
 	return list
 }
 
-// want is what the lane must be.
+// want returns the value that the lane must have.
 func (th theorem) want(c int) string {
 	src := th.symbol(Source)
 	switch th.Instruction {
@@ -303,7 +302,7 @@ func (th theorem) want(c int) string {
 	panic("no specification of " + th.Instruction)
 }
 
-// sized is a value cut or extended to other bits.
+// sized returns a value of so many bits, cut or extended with zeros to another width.
 func sized(value string, bits, to int) string {
 	if bits >= to {
 		return fmt.Sprintf("((_ extract %d 0) %s)", to-1, value)
@@ -311,7 +310,7 @@ func sized(value string, bits, to int) string {
 	return fmt.Sprintf("((_ zero_extend %d) %s)", to-bits, value)
 }
 
-// bitsOf is the bits of a word, lowest first.
+// bitsOf returns the bits of a word, lowest first.
 func bitsOf(word string, bits int) []string {
 	list := make([]string, bits)
 	for i := range list {
@@ -320,7 +319,7 @@ func bitsOf(word string, bits int) []string {
 	return list
 }
 
-// key is the same for theorems that say the same.
+// key returns a text. Theorems with the same text say the same.
 func (th theorem) key() string {
 	text := fmt.Sprint(th.Spec, th.roles, th.is, th.active, th.signed) + smt(th.have)
 	if th.given != nil {
@@ -329,8 +328,8 @@ func (th theorem) key() string {
 	return text
 }
 
-// prove returns a case in which the theorem is wrong, as operands for which it is,
-// or the empty string if there is none.
+// prove returns operands for which the theorem is wrong, or the empty string if there are
+// none.
 func (th theorem) prove() (string, error) {
 	cases := th.cases()
 	var script strings.Builder
@@ -357,7 +356,7 @@ func (th theorem) prove() (string, error) {
 	return "", nil
 }
 
-// counterexample solves one case, of which it is known that it is wrong.
+// counterexample returns operands for which a case is wrong. It is known that there are some.
 func (th theorem) counterexample(c string) (string, error) {
 	var names []string
 	for _, t := range th.operands() {
@@ -392,17 +391,17 @@ func z3(script string) (string, error) {
 	cmd := exec.Command("z3", "-in")
 	cmd.Stdin = strings.NewReader(script)
 	out, err := cmd.CombinedOutput()
-	// An error of the script is in the output, where an answer is missed.
+	// If the script has an error, the output lacks an answer, and the caller reports it.
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {
 		return "", err
 	}
 	return string(out), nil
 }
 
-// The specifications are the loops of the ISA on terms for single bits, lowest
-// first, where pos is known and len is not.
+// The specifications are the loops of the ISA on terms for single bits, lowest first. pos is
+// known, and len is not.
 
-// bfi is PTX bfi: f = b; for (i = 0; i < len && pos+i <= msb; i++) f[pos+i] = a[i].
+// bfi returns PTX bfi: f = b; for (i = 0; i < len && pos+i <= msb; i++) f[pos+i] = a[i].
 func bfi(a, b []string, pos int) string {
 	msb := len(a) - 1
 	f := slices.Clone(b)
@@ -412,8 +411,8 @@ func bfi(a, b []string, pos int) string {
 	return concat(f)
 }
 
-// bfe is PTX bfe: d[i] = (i < len && pos+i <= msb) ? a[pos+i] : sbit, where sbit
-// is 0 if the type is unsigned or len is 0, and a[min(pos+len-1, msb)] otherwise.
+// bfe returns PTX bfe: d[i] = (i < len && pos+i <= msb) ? a[pos+i] : sbit. If the type is
+// unsigned or len is 0, sbit is 0. Otherwise it is a[min(pos+len-1, msb)].
 func bfe(a []string, pos int, signed bool) string {
 	msb := len(a) - 1
 	sbit := "#b0"
@@ -432,7 +431,7 @@ func bfe(a []string, pos int, signed bool) string {
 	return fmt.Sprintf("(let ((sbit %s)) %s)", sbit, concat(d))
 }
 
-// concat is the word that bits or larger parts make, lowest first.
+// concat returns the word that parts make, lowest first. Parts are bits or larger.
 func concat(parts []string) string {
 	if len(parts) == 1 {
 		return parts[0]
