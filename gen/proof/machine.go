@@ -13,15 +13,15 @@ import (
 type vec struct {
 	bits  int
 	lanes []*term
-	views []*vec // the same bytes otherwise
+	views []*vec // the same bytes as lanes of other widths
 }
 
 func (v *vec) size() int { return v.bits / 8 * len(v.lanes) }
 
-// A value is what a general register holds: a number or an expression of the
-// arguments, or else an address in a region. Only its lowest bits are defined.
+// A value is the content of a general register: a number, an expression of the arguments,
+// or an address in a region. The register's bits above the term's are undefined.
 type value struct {
-	t      *term // of so many bits; in a region, the offset
+	t      *term // if region is not nil, the offset
 	region *region
 }
 
@@ -30,22 +30,22 @@ func (v value) defined() bool { return v.t != nil }
 // A region is one operand in memory. Nothing else can be accessed.
 type region struct {
 	name      string
-	content   string        // the name of what it holds at first
+	content   string        // the name of its content at first
 	bits      int           // of each lane
-	from, to  int           // the bytes that are there
-	align     int           // of dst: the low bits of its address
-	writable  bool          // it is dst
-	scratch   bool          // it is the function's frame, of which nothing is known at first
-	stands    *region       // the region that it is in truth: dst, where that is this operand
-	data      []byte        // what it holds, where that is known
-	pointers  map[int]value // offsets at which it holds addresses
-	fields    map[int]*term // offsets at which it holds these
+	from, to  int           // the bytes from from and before to can be accessed
+	align     int           // dst: the low bits of its address
+	writable  bool          // it is dst, or a column that Unpack writes
+	scratch   bool          // it is the function's frame; its content is unknown at first
+	stands    *region       // dst, if dst is this operand
+	data      []byte        // its content, if known
+	pointers  map[int]value // the addresses that it holds, by offset
+	fields    map[int]*term // the terms that it holds, by offset
 	exact     bool          // dst may be this operand exactly
 	reread    bool          // it was read where dst had been written before
 	seen      bool          // the address was made a number
-	cells     []cell        // of dst: the bytes, once one is written
-	written   []byte        // of dst: 1 for each written byte
-	unguarded []byte        // of dst: 1 for each byte that was written whether or not its lane is active
+	cells     []cell        // the bytes, once one is written
+	written   []byte        // 1 for each written byte
+	unguarded []byte        // 1 for each byte that was written whether or not its lane is active
 }
 
 // A cell is a byte of memory: byte k of a term.
@@ -54,7 +54,7 @@ type cell struct {
 	k uint8
 }
 
-// A model is what the runs of one function have in common.
+// A model holds what the runs of one function share.
 type model struct {
 	*terms
 	function *function
@@ -65,8 +65,8 @@ type model struct {
 	*blindness
 	granule int    // how many low bits of dst's address are known
 	reached []bool // instructions that a run has executed
-	news    int    // how often something was found that no run before has met
-	ways    []exit // where its jumps went
+	news    int    // how often a run met something new
+	ways    []exit // the ways that its jumps went
 }
 
 // A resultKey identifies an instruction's result by its sources.
@@ -97,13 +97,13 @@ type machine struct {
 	regions   []*region
 	dst       *region
 	overlap   bool          // operands may overlap in any way
-	used      map[Role]bool // of arguments that were read
+	used      map[Role]bool // the roles of arguments that were read
 	general   [32]value
 	vectors   [32]*vec
 	masks     [8]*term
 	nonzero   map[*term]bool // arguments that are not 0
-	choices   string         // outcomes, '0' and '1', of what arguments decide
-	outcomes  []*term        // what the arguments are by that, so far
+	choices   string         // the outcomes, '0' and '1', of decisions to come that depend on arguments
+	outcomes  []*term        // the conditions that arguments fulfil by the decisions so far
 	flags     flags
 	pc        int
 	next      int
@@ -115,22 +115,22 @@ type machine struct {
 	loops     *loops // if not nil, the state at the head of each loop is compared
 	active    string // Masked: the operand that is the mask
 	way       way
-	apart     bool    // the run is of the way on which no lane is active: nothing is stored
-	skips     []*skip // whose ways have not met
+	apart     bool    // the run is on the way where no lane is active, and may not store
+	skips     []*skip // the skips whose ways have not met
 	sight
-	touch  *touch                       // what the instruction does, if that is being found out
-	trace  uint64                       // of all accesses by vectors
+	touch  *touch                       // the instruction's touch, if that is being found out
+	trace  uint64                       // a hash of all accesses by vectors
 	stores func(offset, size int) error // if not nil, called after each store to dst
 }
 
-// flags are what condition flags say of the last two numbers that were compared,
-// or of the last result and 0; nil where they are undefined.
+// flags says what the condition flags say about the last two numbers that were compared, or
+// about the last result and 0. A flag that is undefined is nil.
 type flags struct {
 	zero  *term // equal
 	below *term // less, as unsigned numbers
 	less  *term // less, as signed numbers
 	x, y  *term // the two numbers
-	even  bool  // they are sums of others, or others themselves
+	even  bool  // the two numbers are sums of multiples of others
 }
 
 const mostSteps = 1 << 20
@@ -202,8 +202,8 @@ func (m *machine) writeGeneral(r int, v value) error {
 	return nil
 }
 
-// number is a value that is no address; an address becomes a number, which only
-// dst's may, because it is tried in each alignment.
+// number returns a value as a number. Of addresses, only dst's may become a number, because
+// dst is tried with each alignment.
 func (m *machine) number(v value) (*term, error) {
 	if v.region == nil {
 		return v.t, nil
@@ -215,16 +215,16 @@ func (m *machine) number(v value) (*term, error) {
 	return m.add(m.addressOf(v.region), v.t), nil
 }
 
-// addressName is the symbol of the high bits of dst's address.
+// addressName names the symbol for the high bits of dst's address.
 const addressName = "address:"
 
-// addressOf is the address of a region, of which the low bits are known.
+// addressOf returns the address of a region. Its low bits are known.
 func (m *machine) addressOf(r *region) *term {
 	return m.concat(m.constant(m.granule, uint64(r.align)), m.symbol(64-m.granule, addressName, 0))
 }
 
-// decide is whether a bit, which decides where to go on, is set. An argument's
-// bits may decide: the run is then made for either outcome.
+// decide reports whether a bit that a jump depends on is set. If it depends on arguments, the
+// situation is run with either outcome.
 func (m *machine) decide(t *term) (bool, error) {
 	switch {
 	case t.op == opConst:
@@ -240,7 +240,7 @@ func (m *machine) decide(t *term) (bool, error) {
 			return m.decideActive(t)
 		}
 	}
-	// What has been decided is not decided again.
+	// The same bit is not decided twice.
 	not := m.not(t)
 	switch {
 	case slices.Contains(m.outcomes, t):
@@ -260,7 +260,7 @@ func (m *machine) decide(t *term) (bool, error) {
 	return is, nil
 }
 
-// given is what those outcomes say that are about nothing but what of says.
+// given returns the conjunction of the outcomes whose symbols all satisfy of.
 func (m *machine) given(of func(symbol *term) bool) *term {
 	given := m.constant(1, 1)
 	for _, t := range m.outcomes {
@@ -271,10 +271,10 @@ func (m *machine) given(of func(symbol *term) bool) *term {
 	return given
 }
 
-// errChoice says that an argument decides, and no outcome is chosen.
+// errChoice says that an argument decides where a run goes on, and no outcome is chosen.
 var errChoice = errors.New("an argument decides where it goes on")
 
-// known is a value that must be a number, because control flow or an address
+// known returns a value that must be a known number, because control flow or an address
 // depends on it.
 func known(v value) (uint64, error) {
 	if v.region != nil || v.t.op != opConst {
@@ -295,7 +295,7 @@ func (v value) String() string {
 	return "an operand"
 }
 
-// add is a sum of 64 bits, of which one part may be an address.
+// addValues returns a sum of 64 bits. One of the two values may be an address.
 func (m *machine) addValues(v, w value) (value, error) {
 	if v.region != nil && w.region != nil {
 		return value{}, fmt.Errorf("sum of the addresses %v and %v", v, w)
@@ -311,8 +311,8 @@ func (m *machine) addValues(v, w value) (value, error) {
 	return sum, nil
 }
 
-// subValues is a difference of 64 bits, of addresses in one region or of a number
-// from either.
+// subValues returns a difference of 64 bits. If both values are addresses in one region, it
+// is a number. An address less a number is an address.
 func (m *machine) subValues(v, w value) (value, error) {
 	difference := value{m.sub(v.t, w.t), v.region}
 	switch {
@@ -352,8 +352,8 @@ func (m *machine) writeVector(r int, v *vec) {
 	m.dirty = true
 }
 
-// view is the lowest bytes of a register as lanes of so many bits, or in lanes as
-// they are if bits is 0.
+// view returns the lowest size bytes of a register as lanes of so many bits. If bits is 0,
+// lanes keep their width.
 func (s *terms) view(v *vec, size, bits int) *vec {
 	if bits == 0 {
 		bits = min(v.bits, size*8)
@@ -374,7 +374,7 @@ func (s *terms) view(v *vec, size, bits int) *vec {
 	return w
 }
 
-// bitsOf is the bits of a register from low on.
+// bitsOf returns bits of a register, from low on.
 func (s *terms) bitsOf(v *vec, low, bits int) *term {
 	var parts []*term
 	for bits > 0 {
@@ -390,7 +390,7 @@ func (s *terms) bitsOf(v *vec, low, bits int) *term {
 	return s.join(parts)
 }
 
-// zeros is a vector of zeros, always the same.
+// zeros returns a vector of zeros, always the same for a size.
 func (s *terms) zeros(size int) *vec {
 	if s.zero == nil {
 		s.zero = &vec{bits: 64, lanes: []*term{s.constant(64, 0)}}
@@ -412,7 +412,7 @@ func (m *machine) within(v value, size int) (*region, int, error) {
 	return v.region, offset, nil
 }
 
-// memory is the address of an operand in memory.
+// memory returns the address of an operand in memory.
 func (m *machine) memory(o operand) (value, error) {
 	if o.kind == isStatic {
 		r, err := m.constantRegion(o.name)
@@ -449,9 +449,9 @@ func (m *machine) memory(o operand) (value, error) {
 	return sum, err
 }
 
-// load loads lanes of so many bits, or as they are in memory if bits is 0. Of those
-// lanes that are zero in the guard, if there is one, none is accessed and all are
-// zero.
+// load loads lanes of so many bits. If bits is 0, it loads the region's lanes, or bytes if the
+// access is not of whole lanes. If there is a guard, lanes that are zero in it are not
+// accessed, and are loaded as zeros.
 func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
 	if bits == 0 {
 		bits = 8
@@ -500,7 +500,7 @@ func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
 	return m.once(loaded), nil
 }
 
-// once is a vector of the same lanes that was there before, if one was.
+// once returns the vector that first had the same lanes.
 func (m *model) once(v *vec) *vec {
 	key := make([]byte, 0, 4*len(v.lanes))
 	for _, t := range v.lanes {
@@ -513,7 +513,7 @@ func (m *model) once(v *vec) *vec {
 	return v
 }
 
-// guarded is the lanes from the first to the end that a guard lets be accessed.
+// guarded returns the first lane that a guard lets be accessed, and the end of these lanes.
 func (m *machine) guarded(guard *term, lanes int) (first, end int) {
 	if guard == nil {
 		return 0, lanes
@@ -591,7 +591,7 @@ func (m *machine) loadTerm(r *region, offset, bits int) (*term, error) {
 	return m.join(parts), nil
 }
 
-// byteAt is what a byte of memory holds.
+// byteAt returns the content of a byte of memory.
 func (m *machine) byteAt(r *region, offset int) (cell, error) {
 	switch {
 	case r.cells != nil && r.cells[offset].t != nil:
@@ -611,8 +611,8 @@ func (m *machine) byteAt(r *region, offset int) (cell, error) {
 	return cell{m.symbol(r.bits, r.content, offset/n), uint8(offset % n)}, nil
 }
 
-// store stores lanes. Those that are zero in the guard, if there is one, are not
-// accessed; those of which it depends on an operand are written or not.
+// store stores lanes. If there is a guard, lanes that are zero in it are not accessed. If a
+// lane's bit in the guard depends on an operand, the lane may keep its old value.
 func (m *machine) store(v value, x *vec, guard *term) error {
 	if m.blind {
 		return m.storeScalar(v, x.lanes[0])
@@ -677,7 +677,7 @@ func (m *machine) store(v value, x *vec, guard *term) error {
 	return nil
 }
 
-// loadValue loads a general register: an address, where the memory holds one.
+// loadValue loads a general register. If the memory holds an address, it returns that.
 func (m *machine) loadValue(v value, bits int) (value, error) {
 	r, offset, err := m.within(v, bits/8)
 	if err != nil {
@@ -693,8 +693,7 @@ func (m *machine) loadValue(v value, bits int) (value, error) {
 	return value{t: loaded.lanes[0]}, nil
 }
 
-// argument is the argument that an operand names, which must be all that it
-// reads.
+// argument returns the argument that an operand names. The operand must read all of it.
 func (m *machine) argument(o operand, bits int) (value, error) {
 	for _, p := range m.function.params {
 		if p.name != o.name {
@@ -709,7 +708,7 @@ func (m *machine) argument(o operand, bits int) (value, error) {
 	return value{}, fmt.Errorf("no argument %s", o.name)
 }
 
-// constantRegion is a file's read-only data.
+// constantRegion returns a region for a file's read-only data.
 func (m *machine) constantRegion(name string) (*region, error) {
 	data, ok := m.function.static[name]
 	if !ok {
@@ -718,7 +717,7 @@ func (m *machine) constantRegion(name string) (*region, error) {
 	return &region{name: name, content: name, bits: 8, to: len(data), data: data}, nil
 }
 
-// result is an instruction's result, computed once for the same sources.
+// result returns an instruction's result, which is computed once for the same sources.
 func (m *machine) result(in *inst, mask *term, compute func() (*vec, error), sources ...*vec) (*vec, error) {
 	key := resultKey{in: in, mask: mask}
 	copy(key.sources[:], sources)

@@ -7,29 +7,29 @@ import (
 	"slices"
 )
 
-// The bits of a mask may decide one thing: that a kernel skips lanes of which none is
-// active. A jump by them must go one way exactly when all lanes of some set are
-// inactive. That way is run apart, to the end of the loop's turn, the next such jump or
-// the function's end. It may not write, since dst is to stay as it was. The other way goes on as the run, with
-// the lanes' bits unknown, up to the first instruction that the way apart has come to as
-// well. From there both must go on alike: if the lanes are inactive, dst holds there
-// what it held at the jump, and registers that the two ways leave different are
-// undefined, so that nothing can read them.
+// The bits of a mask may decide one thing: whether a kernel skips a set of lanes. A jump by
+// these bits must go one way exactly if all lanes of the set are inactive. That way is run
+// apart, up to the end of the loop's turn, the next such jump or the function's end. It may
+// not write, since dst must stay as it was. The run goes on in the other way, with the lanes'
+// bits unknown. The two ways meet at the first instruction that the way apart has come to as
+// well. From there both must go on alike. So if the lanes are inactive, dst must hold the
+// same there as at the jump. Registers that differ between the two ways become undefined, and
+// nothing can read them.
 
-// skippedLanes is the most lanes that one jump may skip, and what such sets of lanes are
-// aligned to. Nothing of an operand may be accessed but where a jump skips the access if
-// so many lanes are inactive, those accessed among them.
+// skippedLanes limits the lanes that guard an access. An operand may be accessed only if a
+// jump skips the access. The lanes that the jump tests must include the accessed ones, and all
+// must be in one block of skippedLanes, counted from a multiple of it.
 const skippedLanes = 64
 
 // A skip is a jump over inactive lanes whose two ways have not met yet.
 type skip struct {
-	lanes   map[*term]bool // the bits of those that are inactive
-	cells   []cell         // what dst holds then, nil if it was not written
-	at      map[int]state  // where the way apart comes to
-	returns bool           // it comes to RET
+	lanes   map[*term]bool // the bits of the lanes that the jump skips
+	cells   []cell         // dst at the jump, nil if it was not written
+	at      map[int]state  // the instructions that the way apart comes to, and the state there
+	returns bool           // the way apart comes to RET
 }
 
-// A state is what the rest of a run can depend on, but for memory and arguments.
+// A state is all that the rest of a run can depend on, except memory and arguments.
 type state struct {
 	general [32]value
 	vectors [32]*vec
@@ -40,7 +40,7 @@ type state struct {
 
 func (m *machine) state() state { return state{m.general, m.vectors, m.masks, m.flags, m.dirty} }
 
-// A way is where a run goes on at a jump by bits of the mask.
+// A way is the choice at a jump by bits of the mask.
 type way int
 
 const (
@@ -49,13 +49,13 @@ const (
 	someActive
 )
 
-// errSkip says that a jump skips lanes if none of them is active, and that no way is
+// errSkip says that a jump skips these lanes if none of them is active, and that no way is
 // chosen.
 type errSkip struct{ lanes map[*term]bool }
 
 func (*errSkip) Error() string { return "bits of the mask decide where it goes on" }
 
-// decideActive is decide for a bit that depends on data.
+// decideActive does what decide does, for a bit that depends on data.
 func (m *machine) decideActive(t *term) (bool, error) {
 	lanes := map[*term]bool{}
 	value, ok := m.ifInactive(t, lanes)
@@ -70,8 +70,8 @@ func (m *machine) decideActive(t *term) (bool, error) {
 	return value, nil
 }
 
-// ifInactive reports whether a bit has a value exactly where none of some lanes is
-// active, and which. It adds the lanes' bits to a set.
+// ifInactive reports whether a bit says if all lanes of some set are inactive. If so, it
+// returns the bit's value for inactive lanes, and adds their bits to lanes.
 func (m *machine) ifInactive(t *term, lanes map[*term]bool) (value, ok bool) {
 	if t.op == opEq && t.a.is(0) {
 		return true, m.collect(t.b, lanes)
@@ -79,7 +79,7 @@ func (m *machine) ifInactive(t *term, lanes map[*term]bool) (value, ok bool) {
 	if t.op == opSymbol {
 		return false, m.collect(t, lanes)
 	}
-	// One bit is compared with 0 by opNot, and several by opAnd of such.
+	// opNot compares one bit with 0, and opAnd joins comparisons.
 	var all func(t *term) bool
 	all = func(t *term) bool {
 		switch t.op {
@@ -93,8 +93,8 @@ func (m *machine) ifInactive(t *term, lanes map[*term]bool) (value, ok bool) {
 	return true, all(t)
 }
 
-// collect reports whether a term is 0 exactly where none of some lanes is active, and
-// adds the lanes' bits.
+// collect reports whether a term is 0 exactly if all lanes of some set are inactive, and adds
+// these lanes' bits.
 func (m *machine) collect(t *term, lanes map[*term]bool) bool {
 	switch t.op {
 	case opSymbol:
@@ -108,8 +108,8 @@ func (m *machine) collect(t *term, lanes map[*term]bool) bool {
 	return false
 }
 
-// skip runs the way of a jump where none of the lanes is active, and then takes the
-// other.
+// skip runs the way of a jump on which none of the lanes is active, and then takes the other
+// way.
 func (m *machine) skip(in *inst, lanes map[*term]bool) error {
 	s := &skip{lanes: lanes, cells: slices.Clone(m.dst.cells), at: map[int]state{}}
 	apart := *m
@@ -188,8 +188,8 @@ func (m *machine) meet() error {
 	return nil
 }
 
-// unchanged checks that dst holds what it held at a jump if the lanes that the jump
-// skips are inactive.
+// unchanged checks that dst holds the same as at a jump if the lanes that the jump skips are
+// inactive.
 func (m *machine) unchanged(s *skip) error {
 	inactive := map[*term]*term{}
 	for t := range s.lanes {
@@ -214,8 +214,7 @@ func (m *machine) unchanged(s *skip) error {
 	return nil
 }
 
-// guardedBySkip checks that an access to an operand is skipped where some lanes are
-// inactive, the accessed ones among them.
+// guardedBySkip checks that a jump skips an access to an operand, as skippedLanes says.
 func (m *machine) guardedBySkip(r *region, offset, size int) error {
 	if m.active == "" || r.name == m.active || r.data != nil {
 		return nil

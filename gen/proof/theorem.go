@@ -101,7 +101,7 @@ func (s *script) assert(format string, args ...any) {
 // last shift stand for all that shift everything out.
 //
 // pos.low and len are the low bytes of pos and width; the ISAs use no other bits of them.
-// Variables of one lane, such as mask.lane, are what Go computes for one lane.
+// Variables of one lane, such as mask.lane, define the arguments that Go computes.
 func (th theorem) differ(c int) string {
 	s := &script{}
 	s.declare("pos.low", 8)
