@@ -14,17 +14,17 @@ type function struct {
 	name   string
 	file   string
 	arch   *arch
-	frame  int // bytes of it
+	frame  int // bytes of the function's frame
 	params []param
 	insts  []*inst
 	static map[string][]byte // the file's read-only data
 
 	sync.Mutex
 	reached []bool // the instructions that a run has executed
-	ways    []exit // where the jumps went in any run
+	ways    []exit // the ways that the jumps went in any run
 }
 
-// An exit is where a jump goes: one bit for each.
+// An exit is a set of the ways that a jump goes.
 type exit uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	jumps
 )
 
-// reach adds what a proof has executed.
+// reach adds the instructions and ways that a proof has executed.
 func (f *function) reach(r *record) {
 	f.Lock()
 	defer f.Unlock()
@@ -45,7 +45,7 @@ func (f *function) reach(r *record) {
 	}
 }
 
-// depth is how many loops a loop is in. Jumps to the same head are of one loop.
+// depth returns how many loops a loop is in. Jumps to the same head belong to one loop.
 func (f *function) depth(head, end int) int {
 	heads := map[int]bool{}
 	for i, in := range f.insts {
@@ -58,7 +58,7 @@ func (f *function) depth(head, end int) int {
 	return len(heads)
 }
 
-// unreached is the first instruction that no run has executed, or nil.
+// unreached returns the first instruction that no run has executed, or nil.
 func (f *function) unreached() *inst {
 	if i := slices.Index(f.reached, false); i >= 0 {
 		return f.insts[i]
@@ -83,27 +83,26 @@ type inst struct {
 	target   int       // of a branch: an index into the function's instructions
 	needs    []string  // features of the processor, as cpuid calls them
 	vector   bool      // it computes with vector registers
-	even     bool      // its result is a sum of its operands, each some times
-	post     int64     // arm64: by how much the base of its operand in memory moves on
+	even     bool      // its result is a sum of multiples of its operands
+	post     int64     // arm64: the base of its operand in memory moves on by so many bytes
 	run      meaning
 }
 
-// An operand is one operand of an instruction. Which of the fields have a
-// meaning depends on its kind.
+// An operand is one operand of an instruction. Its kind says which fields have a meaning.
 type operand struct {
 	kind    kind
-	reg     int    // the register's number
-	size    int    // vector registers: bytes that count; general ones: bytes, 0 if the mnemonic says it
-	lane    int    // arm64: bits of a lane by the arrangement, 0 without
-	element int    // arm64: the element of the vector, -1 for all of it
-	imm     uint64 // immediates
-	base    int    // memory: registers, -1 for none, the scale and the displacement
-	index   int
-	scale   uint64
-	disp    int64
+	reg     int       // the register's number
+	size    int       // vector registers: bytes that count; general registers: bytes, 0 if the mnemonic says it
+	lane    int       // arm64: bits of a lane by the arrangement, 0 if there is none
+	element int       // arm64: the element of the vector, -1 for all of it
+	imm     uint64    // immediates
+	base    int       // memory: a register
+	index   int       // memory: a register, or -1
+	scale   uint64    // memory: the factor of the index
+	disp    int64     // memory, arguments, static data: the displacement
 	name    string    // labels, arguments, static data
 	list    []operand // arm64: registers in parentheses or brackets
-	shift   int       // arm64: a register shifted to the left
+	shift   int       // arm64: the count by which a register is shifted to the left
 }
 
 // register reports whether two operands are the same register.
@@ -136,7 +135,7 @@ var (
 	spaces    = regexp.MustCompile(`[ \t]+`)
 )
 
-// declarations are the parameters of the functions that a Go file declares without a
+// declarations returns the parameters of the functions that a Go file declares without a
 // body.
 func declarations(text string) map[string]string {
 	list := map[string]string{}
@@ -146,7 +145,7 @@ func declarations(text string) map[string]string {
 	return list
 }
 
-// parse reads an assembly file, whose functions Go declares so.
+// parse returns the functions of an assembly file. declared has their parameters in Go.
 func parse(file, text string, a *arch, declared map[string]string) (map[string]*function, error) {
 	functions := map[string]*function{}
 	static := map[string][]byte{}
@@ -243,7 +242,7 @@ func parse(file, text string, a *arch, declared map[string]string) (map[string]*
 	return functions, finish()
 }
 
-// splitOperands splits at commas that are in no parentheses or brackets.
+// splitOperands splits at commas that are not in parentheses or brackets.
 func splitOperands(s string) []string {
 	var list []string
 	depth, start := 0, 0
@@ -266,7 +265,7 @@ func splitOperands(s string) []string {
 	return list
 }
 
-// parseParams lays arguments out as Go does, and says how many bytes they take.
+// parseParams lays arguments out as Go does, and returns how many bytes they take.
 func parseParams(s string) (list []param, size int, err error) {
 	sizes := map[string]int{
 		"unsafe.Pointer": 8, "int": 8, "int64": 8, "uint64": 8, "uint32": 4, "uint16": 2, "uint8": 1, "bool": 1,
@@ -298,7 +297,7 @@ var (
 	labelOperand    = regexp.MustCompile(`^[a-z]\w*$`)
 )
 
-// parseCommon parses what both architectures write alike.
+// parseCommon parses operands that both architectures write alike.
 func parseCommon(s string) (operand, bool, error) {
 	if v, ok := strings.CutPrefix(s, "$"); ok {
 		if n, err := strconv.ParseInt(v, 0, 64); err == nil {

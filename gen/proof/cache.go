@@ -15,15 +15,15 @@ import (
 	"slices"
 )
 
-// What was proved is remembered in files of a directory. A file's name is a hash of all
-// that the proof of a kernel depends on: the function's instructions and arguments, the
-// data that it uses, its specification, this package's sources and z3's version. A
-// kernel that has such a file is not proved again.
+// Proofs are remembered in files of a directory. A file's name is a hash of all that the
+// proof of a kernel depends on: the function's instructions and arguments, the data that it
+// uses, its specification, this package's sources and z3's version. A kernel that has such a
+// file is not proved again.
 
 //go:embed *.go
 var sources embed.FS
 
-// A cache is a directory of what was proved. The zero cache remembers nothing.
+// A cache is a directory of proofs. The zero cache remembers nothing.
 type cache struct {
 	dir   string
 	tools []byte // a hash of this package's sources and of z3's version
@@ -50,18 +50,18 @@ func newCache(dir string) (cache, error) {
 	return cache{dir, h.Sum(nil)}, errors.Join(err, os.MkdirAll(dir, 0o777))
 }
 
-// A record is what a proof leaves for the checks that are of all kernels together.
+// A record holds the facts from a proof that checks of all kernels together need.
 type record struct {
-	Reached []bool // the instructions that it has executed
-	Ways    []exit // where the jumps went
+	Reached []bool // the instructions that were executed
+	Ways    []exit // the ways that the jumps went
 }
 
-// A proof is what a cache can remember.
+// A proof can be remembered by a cache.
 type proof interface {
-	identity(w io.Writer) // writes all that the proof depends on but for the tools
+	identity(w io.Writer) // writes all that the proof depends on, except the tools
 }
 
-// path is the file of a proof.
+// path returns the path of a proof's file.
 func (c cache) path(p proof) string {
 	h := sha256.New()
 	h.Write(c.tools)
@@ -87,7 +87,7 @@ func (s *subject) identity(h io.Writer) {
 	}
 }
 
-// find returns what a proof left, or nil if the cache has none.
+// find returns a proof's record, or nil if the cache has none.
 func (c cache) find(p proof) *record {
 	if c.dir == "" {
 		return nil
@@ -109,7 +109,7 @@ func (c cache) add(p proof, r record) error {
 	if err != nil {
 		return err
 	}
-	// Another process may be at the same file.
+	// Another process may write the same file.
 	f, err := os.CreateTemp(c.dir, "new")
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (c cache) add(p proof, r record) error {
 	return os.Rename(f.Name(), c.path(p))
 }
 
-// line writes how a kernel was proved.
+// line writes a line that says how a kernel was proved.
 func (s *subject) line(w io.Writer) {
 	if s.remembered {
 		fmt.Fprintf(w, "%s: proved before\n", s)

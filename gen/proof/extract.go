@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// An extraction is the theorem that moving src as a TakeField or PutField says is
-// PTX bfe, converted to the element, if they are what Go computes of pos and
-// width: the field's ones at bit 0, what moves the field there, and the highest of
-// the ones if the field is signed, for which pos is at most the last bit.
+// An extraction is the theorem that TakeField and PutField give PTX bfe, converted to the
+// element, if Go computes their arguments from pos and width as follows: The mask is the
+// field's ones, moved to bit 0. The shift moves the field there. If the field is signed, the
+// sign is the highest of the ones, and pos counts as at most the last bit.
 type extraction struct {
 	word, element int
 	signed        bool
@@ -26,8 +26,8 @@ func (e extraction) script() string {
 		if e.signed {
 			at = min(pos, e.word-1)
 		}
-		// Pos at the word's width stands for all above: there is no field then, or
-		// it is the sign.
+		// Pos at the word's width stands for all above. Then there is no field, or the
+		// field is the sign.
 		field := bfi(slices.Repeat([]string{"#b1"}, e.word), slices.Repeat([]string{"#b0"}, e.word), at)
 		define := func(name, value string) {
 			fmt.Fprintf(&b, "(define-fun %s () (_ BitVec %d) %s)\n", name, lane, value)
@@ -56,7 +56,7 @@ func (e extraction) script() string {
 	return b.String()
 }
 
-// prove fails if there is an operand for which it is not so.
+// prove fails if there is an operand for which the theorem is wrong.
 func (e extraction) prove() error {
 	out, err := z3(e.script())
 	if err != nil {

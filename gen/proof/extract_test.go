@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The theorem about arguments must fail where they are wrong.
+// The theorem about arguments must fail if they are wrong.
 func TestExtractionRefutes(t *testing.T) {
 	if _, err := exec.LookPath("z3"); err != nil {
 		t.Skipf("z3 is not asked: %v", err)
@@ -17,7 +17,7 @@ func TestExtractionRefutes(t *testing.T) {
 	}
 	for _, change := range [][2]string{
 		{"bvsub (bvxor", "bvadd (bvxor"}, // the sign subtracted
-		{"(bvlshr kept", "(bvshl kept"},  // which bit is the sign
+		{"(bvlshr kept", "(bvshl kept"},  // another bit is the sign
 		{"(bvlshr field", "(bvshl field"},
 	} {
 		out, err := z3(strings.ReplaceAll(e.script(), change[0], change[1]))

@@ -2,16 +2,16 @@ package proof
 
 import "fmt"
 
-// loops compares the states at the head of each loop, turn after turn: if they
-// are the same but for counters and lanes, which move on by as much in each turn,
-// then one turn stands for all. Loops within them are part of their turns.
+// loops compares the states at the head of each loop, turn after turn. If they are the same,
+// except that counters and lanes move on by the same step in each turn, then one turn stands
+// for all. A loop within a loop is part of its turns.
 type loops struct {
 	last  map[int]*turn // by the loop's first instruction
 	most  int           // lanes of the longest turn
-	dense *denseLoop    // of a Dense kernel: how its states are compared
+	dense *denseLoop    // Dense: it compares the states instead
 }
 
-// A turn is the state at its end.
+// A turn holds the state at the end of a turn.
 type turn struct {
 	general  [32]value
 	vectors  [32]*vec
@@ -20,7 +20,7 @@ type turn struct {
 	steps    *[32]uint64 // by how much each general register moved on
 }
 
-// arrive is called where a turn ends.
+// arrive is called at the end of a turn. It fails if the turn is not like the one before.
 func (l *loops) arrive(m *machine) error {
 	if l.dense != nil {
 		return l.dense.arrive(m)
@@ -33,7 +33,7 @@ func (l *loops) arrive(m *machine) error {
 	}
 	lanes := (now.progress - before.progress) * 8 / m.dst.bits
 	if lanes == 0 {
-		return nil // it is not over lanes but over columns, whose turns are compared by what they compute
+		return nil // the loop is over columns; their expressions are compared instead
 	}
 	l.most = max(l.most, lanes)
 	now.steps = new([32]uint64)
@@ -63,8 +63,7 @@ func (l *loops) arrive(m *machine) error {
 	return nil
 }
 
-// movedOn reports whether a vector is what one before was, or that so many lanes
-// on.
+// movedOn reports whether a vector is the same as before, or the same moved on by lanes.
 func (m *machine) movedOn(before, now *vec, lanes int) bool {
 	if before == now {
 		return true

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// executePack runs a pack kernel. A turn of the loop over columns, by its kind, is
-// taken to be the same whatever came before: claimColumns makes sure, with a column
-// alone and in a row in which each kind comes after each.
+// executePack runs a pack kernel. It takes turns of the loop over columns to be the same for
+// each column of a kind, whatever came before. claimColumns makes sure, with a column alone
+// and in a sequence of columns that contains every ordered pair of kinds.
 func (s *subject) executePack() error {
 	lists := [][]int{{}}
 	type turn struct {
 		kind    int
-		outcome string // of what its shift decides, if anything
+		outcome string // of the decision on the sign of its shift, if there is one
 	}
 	var turns []turn
 	for size := 0; 8<<size <= s.Spec.Lane; size++ {
@@ -30,7 +30,7 @@ func (s *subject) executePack() error {
 		row.choices += t.outcome
 	}
 	row.base = true
-	// What every length is run with: no column, and three of which one is a constant.
+	// Every length is run with no column, and with these three; one is a constant.
 	few := situation{kinds: []int{lists[len(lists)-2][0], constantKind | 1, SignKind}, base: true}
 	for size := range 4 {
 		lists = append(lists, []int{constantKind | size})
@@ -45,7 +45,7 @@ func (s *subject) executePack() error {
 			return err
 		}
 		if s.sparse {
-			// A piece is shorter the more columns there are.
+			// Calls with more columns have shorter pieces.
 			low := []int{0, 5, 64, 4096}[n%4]
 			for _, at := range []situation{{}, few} {
 				if n*(len(at.kinds)+1) > s.most() {
@@ -64,7 +64,7 @@ func (s *subject) executePack() error {
 				return err
 			}
 		}
-		// With and without lanes before the first.
+		// Without and with lanes before the first.
 		for _, low := range []int{0, 5} {
 			if err := run(row, low); err != nil {
 				return err
@@ -76,7 +76,7 @@ func (s *subject) executePack() error {
 				return err
 			}
 		}
-		// Here is a run for each alignment: the lengths take turns with all else.
+		// One more situation is run with each alignment. Lengths take turns with all else.
 		left := n
 		choose := func(of int) int {
 			defer func() { left /= of }()
@@ -91,7 +91,8 @@ func (s *subject) executePack() error {
 	})
 }
 
-// eachAfterEach is a row in which each comes after each, itself too.
+// eachAfterEach returns a sequence that contains every ordered pair of the list's elements,
+// including an element twice.
 func eachAfterEach[T any](list []T) []T {
 	var row []T
 	for i, x := range list {
@@ -109,7 +110,7 @@ func (s *subject) executeUnpack() error {
 	size := bits.TrailingZeros(uint(s.Spec.Bits / 8))
 	return s.lengths(func(n int, compare bool) error {
 		for _, kind := range []int{size, size | signedKind} {
-			// Without and with lanes before the first. The lengths take turns with how many.
+			// Without and with lanes before the first. Their number depends on the length.
 			lows := []int{0, []int{5, 64, 4096}[n%3]}
 			if s.sparse {
 				lows = lows[n%2 : n%2+1]
@@ -133,9 +134,9 @@ func (s *subject) executeUnpack() error {
 				}
 			}
 			at := situation{low: 5, lanes: 5 + n}
-			// The lengths take turns with the other's kind and what is decided.
+			// The other column's kind and the choices depend on the length.
 			other := n%4 | n/4%2*signedKind
-			at.stream = n/8%2 > 0 && s.Spec.Bits < s.Spec.Word && elementBits(other) < s.Spec.Word // so does Go
+			at.stream = n/8%2 > 0 && s.Spec.Bits < s.Spec.Word && elementBits(other) < s.Spec.Word // as Go calls it
 			for at.dst = range 2 {
 				at.kinds = []int{kind, other}
 				if at.dst == 1 {
@@ -165,7 +166,7 @@ func (s *subject) manyColumns(n, kind int) error {
 	return nil
 }
 
-// columns is the array that describes the columns.
+// columns returns the array that describes the columns.
 func (s *subject) columns(m *machine, o Operand, at situation, operand func(string, int) *region) *region {
 	array := operand(o.Name, 0)
 	array.content = fmt.Sprint(o.Name, at.kinds)
@@ -208,7 +209,8 @@ func (s *subject) columns(m *machine, o Operand, at situation, operand func(stri
 				known[offset] = s.symbol(8, columnName(f.Role, k)+":", 0)
 			}
 		}
-		// What is known of the bytes that a shift begins, and what is not.
+		// The shift is the first of 8 bytes that kernels may load together. Some of the other
+		// bytes are known.
 		for _, f := range o.Fields {
 			if f.Role != Shift {
 				continue
@@ -229,7 +231,7 @@ func (s *subject) columns(m *machine, o Operand, at situation, operand func(stri
 	return array
 }
 
-// columnName is the name of what a column is or has.
+// columnName returns the name of column k's elements, shift or mask.
 func columnName(role Role, k int) string {
 	return fmt.Sprintf("%s%d", map[Role]string{Source: "column", Shift: "shift", MoveMask: "mask"}[role], k)
 }
@@ -241,7 +243,7 @@ func ofColumn(k int) func(x *term) bool {
 	}
 }
 
-// asFirst is an expression of column k as that of column 0 would be.
+// asFirst returns column k's expression as it would be for column 0.
 func (s *subject) asFirst(t *term, k int) *term {
 	for _, role := range []Role{Source, Shift, MoveMask} {
 		t = s.rename(t, columnName(role, k), columnName(role, 0))
@@ -249,7 +251,7 @@ func (s *subject) asFirst(t *term, k int) *term {
 	return t
 }
 
-// claimElement claims what a lane of a column is.
+// claimElement makes a claim of a lane of a column.
 func (s *subject) claimElement(m *machine, key claimKey, lane int, at situation) error {
 	if s.apart[key] {
 		return nil
@@ -264,8 +266,8 @@ func (s *subject) claimElement(m *machine, key claimKey, lane int, at situation)
 	return nil
 }
 
-// claimColumns takes an expression apart: what each column makes of that before
-// it, and the base at the bottom.
+// claimColumns takes an expression apart. It makes a claim of each column's step, which adds to
+// the word before the column, and of the base at the bottom.
 func (s *subject) claimColumns(m *machine, key claimKey, lane int, at situation) error {
 	if s.apart[key] {
 		return nil
@@ -310,9 +312,10 @@ func (s *subject) claimColumns(m *machine, key claimKey, lane int, at situation)
 	return nil
 }
 
-// before is the greatest part of an expression that column k has no part in.
+// before returns the word before column k: the greatest part of an expression that does not
+// depend on the column.
 func (s *subject) before(t *term, k int) (*term, error) {
-	of := map[*term]bool{nil: false} // whether the column has a part in it
+	of := map[*term]bool{nil: false} // whether a term depends on the column
 	var uses func(t *term) bool
 	uses = func(t *term) bool {
 		if u, ok := of[t]; ok {
@@ -358,7 +361,7 @@ func (s *subject) before(t *term, k int) (*term, error) {
 	return found, err
 }
 
-// rename gives symbols whose names begin alike another beginning.
+// rename replaces the beginning of the names of symbols.
 func (s *subject) rename(t *term, from, to string) *term {
 	for _, x := range symbolsOf(t) {
 		if rest, ok := strings.CutPrefix(x.name, from); ok {

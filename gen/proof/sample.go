@@ -10,13 +10,13 @@ import (
 	"slices"
 )
 
-// A Sample is a call of a kernel, and what it leaves in dst by the model. It is
-// there to compare the model with processors.
+// A Sample is a call of a kernel, and the bytes that it leaves in dst by the model. Samples
+// are for comparing the model with processors.
 type Sample struct {
 	Symbol    string
 	Types     []string // of the arguments, in Go
 	Arguments []Argument
-	Column    int // the offset of the pointer to dst where no argument points there, else -1
+	Column    int // the offset of the pointer to dst if no argument points there, else -1
 	Want      []byte
 }
 
@@ -25,7 +25,7 @@ type Argument struct {
 	Number   uint64
 	Memory   []byte
 	Align    int            // of Memory, in bytes past a multiple of 64
-	Pointers map[int][]byte // what Memory points to, by the offset of the pointer
+	Pointers map[int][]byte // the memory that Memory points to, by the offset of the pointer
 }
 
 // Samples executes each kernel count times on random operands and lengths.
@@ -56,7 +56,7 @@ func Samples(files []File, kernels []Kernel, count int, chosen func(symbol strin
 	return list, nil
 }
 
-// sample executes a kernel once, in a situation that the numbers choose.
+// sample executes a kernel once, in a random situation.
 func (s *subject) sample(r *rand.Rand) (Sample, error) {
 	at := situation{lanes: s.Least + r.IntN(2+8*8<<s.granule/s.Spec.Lane), align: r.IntN(64), signed: r.IntN(2) == 0, base: r.IntN(3) > 0}
 	if s.Shape == Warp {
@@ -78,7 +78,7 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 		kind := mathbits.TrailingZeros(uint(s.Spec.Bits / 8))
 		at.kinds = []int{kind | r.IntN(2)*signedKind, r.IntN(4) | r.IntN(2)*signedKind}
 		if at.stream {
-			at.kinds = at.kinds[:1] // so does Go
+			at.kinds = at.kinds[:1] // as Go calls it
 		} else if at.dst = r.IntN(2); at.dst == 1 {
 			slices.Reverse(at.kinds)
 		}
@@ -125,7 +125,7 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 	default:
 		err = choices("")
 	}
-	// Each outcome in turn, of more and more that is decided.
+	// Try each list of outcomes, beginning with the shortest.
 	for count := 1; errors.Is(err, errChoice) && count <= 8; count++ {
 		for outcomes := 0; errors.Is(err, errChoice) && outcomes < 1<<count; outcomes++ {
 			err = choices(fmt.Sprintf("%0*b", count, outcomes))
@@ -145,7 +145,7 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 				data[i] = byte(eval(t, value) >> (i & 7 * 8))
 				continue
 			}
-			c, _ := m.byteAt(r, i) // all else is known
+			c, _ := m.byteAt(r, i) // it cannot fail: unknown bytes are skipped above
 			data[i] = byte(eval(c.t, value) >> (c.k * 8))
 		}
 		return data
@@ -183,8 +183,8 @@ func (s *subject) sample(r *rand.Rand) (Sample, error) {
 	return sample, nil
 }
 
-// random is the value of a symbol: bits at random, or a number that is small, as
-// counts are that make a difference.
+// random returns the value of a symbol: random bits, or a small number, positive or negative.
+// Counts that make a difference are small.
 func random(seed uint64, t *term) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(t.name))

@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// A stepping is a call of a Steps kernel. Each of its n steps loads a vector from every source and stores vectors. Each
-// byte that is stored is one of the bytes that were loaded, or 0, by an index that is the same in all steps.
+// A stepping is a call of a Steps kernel. Each of its n steps loads a vector from every source
+// and stores vectors. An index, the same in all steps, says which loaded byte each stored byte
+// is. If there is no such byte, 0 is stored.
 type stepping struct {
 	vectors, n int
 	step       int // bytes from one step to the next, in dst
@@ -14,7 +15,8 @@ type stepping struct {
 	indices    []byte // nil: any
 }
 
-// A stepSource is a source of a stepping. If inPlace is set it lies in dst, so many bytes from the start.
+// A stepSource is a source of a stepping. It moves on by advance bytes in each step. If inPlace
+// is set, it lies in dst, start bytes from the beginning of dst.
 type stepSource struct {
 	advance int
 	inPlace bool
@@ -25,8 +27,8 @@ func (p stepping) String() string {
 	return fmt.Sprintf("%d vectors, n = %d, step = %d, sources %v", p.vectors, p.n, p.step, p.sources)
 }
 
-// A SourceLayout is the layout of what describes a source of a Steps kernel: at so many bytes from its start are the
-// address of its data, and the bytes from one step to the next.
+// A SourceLayout is the layout of the description of a source of a Steps kernel. It gives the
+// offsets of the address of its data, and of the bytes from one step to the next.
 type SourceLayout struct{ Data, Advance, Size int }
 
 const (
@@ -34,9 +36,10 @@ const (
 	maxSteps  = 64 << 10 / stepBytes
 )
 
-// executeSteps runs a Steps kernel. Data is unknown, and so are the indices: what the kernel stores must be what the
-// indices say, whatever they are. Every number of sources is run with every number of vectors, with each length up to
-// several turns and with those of a piece; sources move on by any number of bytes, and lie in dst or not.
+// executeSteps runs a Steps kernel. Data and indices are unknown: whatever the indices are,
+// the kernel must store the bytes that they say. Every number of sources is run with every
+// number of vectors, with each length up to several turns and with the length of a piece.
+// Sources move on by any number of bytes, and lie in dst or not.
 func (s *subject) executeSteps() error {
 	r := rand.New(rand.NewPCG(7, 8))
 	for k := 1; k <= 4; k++ {
@@ -48,10 +51,10 @@ func (s *subject) executeSteps() error {
 			for _, n := range lengths {
 				for i, step := range []int{stepBytes, 1 + r.IntN(stepBytes), 12} {
 					if n == lengths[0] && i > 0 {
-						break // such long runs take long
+						break // runs of this length take long
 					}
 					if vectors > 1 {
-						step = vectors * stepBytes // Go has it write whole vectors then
+						step = vectors * stepBytes // then Go lets the kernel write whole vectors
 					}
 					p := stepping{vectors: vectors, n: n, step: step}
 					for range k {
@@ -99,7 +102,7 @@ func (s *subject) stepsMachine(p stepping) (m *machine, data []*region) {
 		sources.pointers[k*s.Source.Size+s.Source.Data] = at(r, source.start)
 		sources.data[k*s.Source.Size+s.Source.Advance] = byte(source.advance)
 	}
-	sources.content += string(sources.data) // what is loaded is remembered by that
+	sources.content += string(sources.data) // the content's name keys m.loads
 	indices := newRegion("index", p.vectors*stepBytes)
 	if p.indices != nil {
 		indices.data = p.indices
@@ -114,7 +117,7 @@ func (s *subject) stepsMachine(p stepping) (m *machine, data []*region) {
 	return m, data
 }
 
-// steps runs one call and checks what it leaves in dst.
+// steps runs one call and checks the bytes that it leaves in dst.
 func (s *subject) steps(p stepping) error {
 	m, data := s.stepsMachine(p)
 	if err := m.run(); err != nil {
@@ -129,7 +132,7 @@ func (s *subject) steps(p stepping) error {
 			}
 		}
 		name := tableName(table)
-		last := p.step // the next step overwrites what follows
+		last := p.step // the next step overwrites the bytes after it
 		if i == p.n-1 {
 			last = p.vectors * stepBytes
 		}
@@ -151,7 +154,7 @@ func (s *subject) steps(p stepping) error {
 	return nil
 }
 
-// randomStepping returns any call that is not in place, with indices.
+// randomStepping returns a random call that is not in place, with indices.
 func randomStepping(r *rand.Rand) stepping {
 	p := stepping{vectors: []int{1, 2, 4}[r.IntN(3)], n: 1 + r.IntN(20)}
 	p.step = p.vectors * stepBytes

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A term is a value of at most 64 bits as an expression of symbols. Terms are
-// made by a terms' methods, which simplify and make each only once, so that equal
-// pointers are equal expressions.
+// A term is an expression of symbols, with a value of at most 64 bits. The methods of terms
+// make terms. They simplify each term and make it only once, so equal pointers are equal
+// expressions.
 type term struct {
 	op      op
 	bits    int
@@ -31,13 +31,13 @@ const (
 	opXor
 	opAdd
 	opSub
-	opShl  // a << b; a count of the width or more shifts everything out
+	opShl  // a << b; if b is the width or more, everything is shifted out
 	opLshr // a >> b, filled with zeros
 	opAshr // a >> b, filled with the sign
 	opEq   // the comparisons are 1 bit
 	opUlt
 	opSlt
-	opIte // b where a, which is 1 bit, is set, and c elsewhere
+	opIte // b if a, a single bit, is set, else c
 )
 
 // terms is a set of terms.
@@ -46,8 +46,8 @@ type terms struct {
 	shifted map[shiftKey]*term
 	zero    *vec
 	single  map[*term][]*term // the bits of terms
-	small   [65][]*term       // constants by bits and value, for it is quicker
-	words   map[uint64]*term  // the others of 64 bits
+	small   [65][]*term       // small constants by bits and value, for speed
+	words   map[uint64]*term  // the other constants of 64 bits
 }
 
 const smallConstants = 1 << 12
@@ -171,7 +171,7 @@ func (s *terms) concat(low, high *term) *term {
 	return s.concat(joined, rest)
 }
 
-// merge is two neighbouring parts of one term as one, nil if they are not that.
+// merge returns two terms as one if they are neighbouring parts of it, else nil.
 func (s *terms) merge(low, high *term) *term {
 	if low.op != high.op {
 		return nil
@@ -208,7 +208,7 @@ func (s *terms) merge(low, high *term) *term {
 	return nil
 }
 
-// join is the parts, lowest first, as one term.
+// join returns the parts, lowest first, as one term.
 func (s *terms) join(parts []*term) *term {
 	t := parts[len(parts)-1]
 	for i := len(parts) - 2; i >= 0; i-- {
@@ -236,7 +236,7 @@ func (s *terms) sext(t *term, bits int) *term {
 	return s.make(term{op: opSext, bits: bits, a: t})
 }
 
-// resize is t with zeros above it, or what is above bits cut off.
+// resize returns t, cut or extended with zeros to so many bits.
 func (s *terms) resize(t *term, bits int) *term {
 	if t.bits > bits {
 		return s.extract(t, 0, bits)
@@ -272,7 +272,8 @@ func holed(t *term) bool {
 	return false
 }
 
-// logic is and, or, xor. What constant bits decide is cut out of the operation.
+// logic returns x and y, x or y, or x xor y. It cuts bits that a constant decides out of the
+// operation.
 func (s *terms) logic(o op, x, y *term) *term {
 	if y.op == opConst || x.op != opConst && x.id > y.id {
 		x, y = y, x
@@ -299,7 +300,8 @@ func (s *terms) logic(o op, x, y *term) *term {
 		case o == opXor && x.val == all:
 			return s.not(y)
 		}
-		// The lowest bits of x that are alike decide there, and the others above.
+		// The lowest bits of x that are alike decide their part of the result. The rest of x
+		// is next.
 		run := 1
 		for x.val>>run&1 == x.val&1 {
 			run++
@@ -358,7 +360,7 @@ func (s *terms) sum(o op, x, y *term) *term {
 	return s.make(term{op: o, bits: x.bits, a: x, b: y})
 }
 
-// shift is opShl, opLshr or opAshr; the count is unsigned and of the same width.
+// shift returns x shifted by n with opShl, opLshr or opAshr. n is unsigned and as wide as x.
 func (s *terms) shift(o op, x, n *term) *term {
 	if x.is(0) || n.is(0) {
 		return x
@@ -448,7 +450,7 @@ func (s *terms) ite(c, x, y *term) *term {
 	return s.make(term{op: opIte, bits: x.bits, a: c, b: x, c: y})
 }
 
-// rebuild makes a term's operation anew of other arguments.
+// rebuild applies a term's operation to other arguments.
 func (s *terms) rebuild(t *term, arg func(*term) *term) *term {
 	switch t.op {
 	case opExtract:
@@ -477,8 +479,8 @@ func (s *terms) rebuild(t *term, arg func(*term) *term) *term {
 	return t
 }
 
-// relative is a term with the lanes of its symbols counted from the given one,
-// but for those of names in which every lane reads the same.
+// relative returns a term with the lanes of its symbols counted from the given lane. Uniform
+// symbols stay as they are.
 func (s *terms) relative(t *term, lane int) *term {
 	if t.op == opConst || lane == 0 {
 		return t
@@ -504,10 +506,10 @@ func (s *terms) relative(t *term, lane int) *term {
 // The names of arguments end in a colon.
 func uniform(name string) bool { return strings.HasSuffix(name, ":") }
 
-// replace puts another term in the place of one.
+// replace returns t with old replaced by another term.
 func (s *terms) replace(t, old, by *term) *term { return s.replaceAll(t, map[*term]*term{old: by}) }
 
-// replaceAll puts other terms in the place of some, and adds what it replaces.
+// replaceAll returns t with the terms in done replaced. It adds all parts of t to done.
 func (s *terms) replaceAll(t *term, done map[*term]*term) *term {
 	var replaced func(*term) *term
 	replaced = func(t *term) *term {
@@ -521,7 +523,7 @@ func (s *terms) replaceAll(t *term, done map[*term]*term) *term {
 	return replaced(t)
 }
 
-// eval is a term's value where its symbols have values.
+// eval returns a term's value, given the values of its symbols.
 func eval(t *term, symbol func(*term) uint64) uint64 {
 	done := map[*term]uint64{}
 	var value func(*term) uint64
@@ -588,7 +590,7 @@ func apply(t *term, symbol, value func(*term) uint64) uint64 {
 	panic("no such operation")
 }
 
-// smt is a term in SMT-LIB, with a let for each part of it.
+// smt returns a term in SMT-LIB, with a let for each part of it.
 func smt(t *term) string {
 	var lets strings.Builder
 	names := map[*term]string{}
@@ -620,7 +622,7 @@ func smt(t *term) string {
 	return lets.String() + result + strings.Repeat(")", strings.Count(lets.String(), "\n"))
 }
 
-// pattern is an operation in SMT-LIB, with a place for each argument.
+// pattern returns an operation in SMT-LIB, with a place for each argument.
 func pattern(t *term) string {
 	switch t.op {
 	case opExtract:
@@ -646,8 +648,8 @@ func pattern(t *term) string {
 
 func literal(bits int, v uint64) string { return fmt.Sprintf("(_ bv%d %d)", v, bits) }
 
-// symbolName is a symbol in SMT-LIB: the operand's name, and which lane where it
-// is not the result's own.
+// symbolName returns a symbol in SMT-LIB: the operand's name, followed by the lane if that is
+// not the result's own.
 func symbolName(t *term) string {
 	name := strings.TrimSuffix(t.name, ":")
 	if lane := int(t.val); lane != 0 {

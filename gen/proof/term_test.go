@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// A pair is a term, simplified as it was made, and its value by the definition of
-// what it was made of.
+// A pair is a term, which was simplified when it was made, and its value by the definition of
+// its operation.
 type pair struct {
 	t *term
 	v uint64
 }
 
-// randomTerms makes terms of terms, and hands each to check.
+// randomTerms makes terms from other terms, and hands each to check.
 func randomTerms(seed uint64, steps int, check func(p pair, made string)) (*terms, func(*term) uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := newTerms()
@@ -87,7 +87,7 @@ func randomTerms(seed uint64, steps int, check func(p pair, made string)) (*term
 	return s, value
 }
 
-// Terms mean the same after they are simplified.
+// Terms have the same value after they are simplified.
 func TestTermsSimplify(t *testing.T) {
 	for seed := range uint64(20) {
 		failed := false
@@ -106,7 +106,7 @@ func TestTermsSimplify(t *testing.T) {
 	}
 }
 
-// Terms mean to z3 what they mean here.
+// Terms have the same value in z3 as in eval.
 func TestTermsInSMT(t *testing.T) {
 	if _, err := exec.LookPath("z3"); err != nil {
 		t.Skipf("z3 is not asked: %v", err)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Each conditional jump of a proved function must have gone both ways, or stand in this
-// list. So a kernel cannot take a way that no situation asks for.
+// Each conditional jump of a proved function must have gone both ways in some run, or be in
+// this list. So the proof leaves out no way that a kernel can go.
 
 // A oneWay is a jump that need not go one of its two ways, because nothing that Go asks
 // for leads there.
 type oneWay struct {
-	function string // a pattern of all of its name
-	jump     string // a pattern of all of the jump and the two instructions before it
+	function string // a pattern for all of its name
+	jump     string // a pattern for all of the jump and the two instructions before it
 	never    exit   // the way that it need not go
 	why      string
 }
@@ -56,8 +56,8 @@ func (in *inst) conditional() bool {
 		slices.ContainsFunc(in.operands, func(o operand) bool { return o.kind == isLabel })
 }
 
-// bothWays fails unless each conditional jump of a function that was proved has gone each
-// way that it must go.
+// bothWays fails if a conditional jump of a proved function has never gone a way that it must
+// go.
 func (f *function) bothWays() error {
 	if f.ways == nil {
 		return nil // it was not proved
@@ -84,7 +84,7 @@ func (f *function) bothWays() error {
 	return nil
 }
 
-// neededWays fails if an entry of the list is about no jump.
+// neededWays fails if an entry of oneWays is about no jump.
 func neededWays(functions map[string]*function) error {
 	for _, w := range oneWays {
 		needed := false
