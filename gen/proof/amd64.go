@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// A meaning is what an instruction does. Those of vector instructions take the
-// sources in the order of the processor's manual, the reverse of the text's.
+// A meaning executes an instruction. Meanings of vector instructions take the sources in the
+// order of the processor's manual, which is the reverse of the text's.
 type meaning func(*machine, *inst) error
 
 // An arch is an architecture's registers and instructions.
 type arch struct {
 	general  []string          // the names of general registers
-	vector   string            // what the names of vector registers begin with
-	reserved map[string]string // registers not to be written, and why
+	vector   string            // the beginning of the names of vector registers
+	reserved map[string]string // registers that must not be written, and why
 	operand  func(string) (operand, error)
 	decode   func(*inst) error // finds an instruction's meaning
 }
@@ -95,8 +95,8 @@ func amd64General(name string) int {
 	return -1
 }
 
-// amd64Decode finds the meaning of an instruction. What follows a dot in the
-// mnemonic is left to the meaning.
+// amd64Decode finds the meaning of an instruction. The meaning reads the suffix after a dot in
+// the mnemonic.
 func amd64Decode(in *inst) error {
 	name, suffix, _ := strings.Cut(in.mnemonic, ".")
 	if suffix != "" && suffix != "Z" {
@@ -106,7 +106,7 @@ func amd64Decode(in *inst) error {
 		return fmt.Errorf("the proof does not know what %q computes", in.mnemonic)
 	}
 	for _, o := range in.operands {
-		// The assembler would extend the sign of one of 32 bits, and tell nobody.
+		// The assembler would silently extend the sign of an immediate of 32 bits.
 		if o.kind == isImmediate && name != "MOVQ" && strings.HasSuffix(name, "Q") && int64(o.imm) != int64(int32(o.imm)) {
 			return fmt.Errorf("%s: the immediate has more than 31 bits and a sign", in.text)
 		}
@@ -115,8 +115,8 @@ func amd64Decode(in *inst) error {
 	return nil
 }
 
-// amd64Features is the feature of AVX-512 that an instruction belongs to. The others
-// are in AVX, AVX2 and BMI2 unless their operands are of AVX-512.
+// amd64Features gives the feature of AVX-512 that an instruction belongs to. Other
+// instructions belong to AVX, AVX2 or BMI2, unless their operands are of AVX-512.
 var amd64Features = map[string]string{
 	"VMOVDQA64": "F", "VMOVDQU32": "F", "VMOVDQU64": "F", "VPANDD": "F", "VPANDQ": "F", "VPANDND": "F", "VPANDNQ": "F", "VPORD": "F", "VPORQ": "F",
 	"VPXORD": "F", "VPXORQ": "F", "VPTERNLOGD": "F", "VPTERNLOGQ": "F", "VPSRAVQ": "F", "VPROLVQ": "F", "KMOVW": "F",
@@ -126,15 +126,15 @@ var amd64Features = map[string]string{
 	"KMOVB": "DQ", "VPMOVD2M": "DQ", "VPMOVQ2M": "DQ", "VPMOVM2D": "DQ", "VPMOVM2Q": "DQ",
 }
 
-// amd64Wide is the instructions on bytes and words of 16 bits, which in registers of
-// 512 bits or under a mask are of AVX-512BW; all others are of AVX-512F there.
+// amd64Wide matches the instructions on bytes and on words of 16 bits. In registers of 512
+// bits or under a mask, they belong to AVX-512BW, and all others to AVX-512F.
 var amd64Wide = regexp.MustCompile(`^(VP(ADD|SUB|CMPEQ|CMPGT|BROADCAST)[BW]|VPMOV[SZ]XBW|VPSUBUSW|VPMULLW|VPSRLW|VPMINUB|VPSHUFB|VPACK\w+|VPEXTR[BW])$`)
 
-// amd64BMI2 is the instructions on general registers that are of BMI2.
+// amd64BMI2 matches the instructions on general registers that belong to BMI2.
 var amd64BMI2 = regexp.MustCompile(`^(BZHI|PEXT|PDEP|SHLX|SHRX)Q$`)
 
-// amd64Needs is the features that an instruction needs of the processor, as cpuid
-// calls them.
+// amd64Needs returns the features of the processor that an instruction needs, named as by
+// cpuid.
 func amd64Needs(in *inst, name string) []string {
 	feature, longest := amd64Features[name], 0
 	wide := strings.HasSuffix(in.mnemonic, ".Z")
@@ -169,7 +169,7 @@ func amd64Needs(in *inst, name string) []string {
 
 var errOperands = errors.New("the proof does not know it with such operands")
 
-// General registers, of so many bits.
+// Instructions on general registers.
 
 // scalar reads an operand of an instruction on general registers.
 func (m *machine) scalar(o operand, bits int) (value, error) {
@@ -190,8 +190,8 @@ func (m *machine) scalar(o operand, bits int) (value, error) {
 	return value{}, errOperands
 }
 
-// setScalar writes an operand of an instruction on general registers. One of 32
-// bits clears the upper half; fewer leave undefined what is above them.
+// setScalar writes an operand of an instruction on general registers. Writing 32 bits of a
+// register clears its upper half. Writing fewer leaves the bits above them undefined.
 func (m *machine) setScalar(o operand, v value, bits int) error {
 	switch o.kind {
 	case isGeneral:
@@ -217,7 +217,7 @@ func (m *machine) setScalar(o operand, v value, bits int) error {
 	return errOperands
 }
 
-// amd64Move moves, with zeros or the sign above.
+// amd64Move returns the meaning of a move. extend, if not nil, extends the value.
 func amd64Move(from, to int, extend func(*terms, *term, int) *term) meaning {
 	return func(m *machine, in *inst) error {
 		v, err := m.scalar(in.operands[0], from)
@@ -231,7 +231,7 @@ func amd64Move(from, to int, extend func(*terms, *term, int) *term) meaning {
 	}
 }
 
-// amd64Binary is dst = dst op src, with the flags of op.
+// amd64Binary returns the meaning of dst = dst op src, with the flags of op.
 func amd64Binary(bits int, f func(m *machine, dst, src value) (value, error), set flagSetter) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[len(in.operands)-1]
@@ -259,8 +259,8 @@ func amd64Binary(bits int, f func(m *machine, dst, src value) (value, error), se
 	}
 }
 
-// clears reports whether an instruction on a register and itself gives zeros or
-// ones whatever that holds.
+// clears reports whether an instruction on a register and itself gives zeros or ones,
+// whatever the register holds.
 func (in *inst) clears() bool {
 	for _, name := range []string{"XOR", "KXOR", "VPXOR", "VPCMPEQ", "VEOR", "EOR"} {
 		if strings.HasPrefix(in.mnemonic, name) {
@@ -288,7 +288,7 @@ func amd64Unary(bits int, f func(s *terms, x *term) *term, set flagSetter) meani
 	}
 }
 
-// numbers makes a function of values of one on numbers.
+// numbers makes a function on values from a function on numbers.
 func numbers(f func(s *terms, x, y *term) *term) func(m *machine, x, y value) (value, error) {
 	return func(m *machine, x, y value) (value, error) {
 		a, err := m.number(x)
@@ -316,7 +316,7 @@ func setLogic(m *machine, _, _, r value) {
 	}
 }
 
-// setAdd sets those flags of a sum that are clear from the result.
+// setAdd sets the flags of a sum that follow from the result alone.
 func setAdd(m *machine, _, _, r value) {
 	setLogic(m, value{}, value{}, r)
 	m.flags.below, m.flags.less, m.flags.even = nil, nil, true
@@ -333,8 +333,8 @@ func setSub(m *machine, x, y, r value) {
 	case x.region == nil:
 		m.flags = flags{zero: m.eq(x.t, y.t), below: m.ult(x.t, y.t), less: m.slt(x.t, y.t), x: x.t, y: y.t, even: true}
 	default:
-		// Offsets have a sign, for what is before the operand is below it. What addresses
-		// are as signed numbers is not known.
+		// Offsets are signed, because addresses before the operand are below it. less is
+		// undefined, because the sign of an address is not known.
 		m.flags = flags{zero: m.eq(x.t, y.t), below: m.slt(x.t, y.t), x: x.t, y: y.t, even: true}
 	}
 }
@@ -353,7 +353,7 @@ func subAny(m *machine, x, y value) (value, error) {
 	return m.subValues(x, y)
 }
 
-// amd64Compare sets flags only.
+// amd64Compare returns the meaning of a comparison, which sets flags only.
 func amd64Compare(bits int, test bool) meaning {
 	return func(m *machine, in *inst) error {
 		x, err := m.scalar(in.operands[0], bits)
@@ -381,7 +381,7 @@ func amd64Compare(bits int, test bool) meaning {
 	}
 }
 
-// amd64Shift is a shift by an immediate.
+// amd64Shift returns the meaning of a shift by an immediate.
 func amd64Shift(bits int, o op) meaning {
 	return func(m *machine, in *inst) error {
 		if in.operands[0].kind != isImmediate || in.operands[0].imm == 0 || in.operands[0].imm >= uint64(bits) {
@@ -403,7 +403,7 @@ func amd64Shift(bits int, o op) meaning {
 	}
 }
 
-// amd64Rotate is a rotation to the right by the count in CL.
+// amd64Rotate executes a rotation to the right by the count in CL.
 func amd64Rotate(m *machine, in *inst) error {
 	count, err := m.scalar(in.operands[0], 8)
 	if err != nil {
@@ -421,8 +421,8 @@ func amd64Rotate(m *machine, in *inst) error {
 	return m.setScalar(in.operands[1], r, 64)
 }
 
-// amd64Keep is BZHI: the low bits of the source, as many as the first operand's
-// low byte says.
+// amd64Keep returns the meaning of BZHI. It keeps as many low bits of the source as the first
+// operand's low byte says.
 func amd64Keep(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		count, err := m.scalar(in.operands[0], bits)
@@ -452,8 +452,7 @@ func amd64Keep(bits int) meaning {
 	}
 }
 
-// highestBit is BSR: the number of the highest bit of a number that is known and not
-// 0.
+// highestBit executes BSR: it finds the highest bit of a number that must be known and not 0.
 func highestBit(m *machine, in *inst) error {
 	x, err := m.scalar(in.operands[0], 64)
 	if err != nil {
@@ -505,7 +504,7 @@ func opposite(c condition) condition {
 	}
 }
 
-// jump is a jump where the condition holds.
+// jump returns the meaning of a jump on a condition.
 func jump(c condition) meaning {
 	return func(m *machine, in *inst) error {
 		t := c(m, m.flags)
@@ -519,7 +518,7 @@ func jump(c condition) meaning {
 
 var errFlag = errors.New("depends on a flag that is undefined")
 
-// branch goes on at the target if a bit, which must be known, is 1.
+// branch goes on at the target if decide says that a bit is 1.
 func (m *machine) branch(t *term, target int) error {
 	taken, err := m.decide(t)
 	to := goesOn
@@ -533,7 +532,7 @@ func (m *machine) branch(t *term, target int) error {
 	return err
 }
 
-// amd64Choose is a move where the condition holds.
+// amd64Choose returns the meaning of a move on a condition.
 func amd64Choose(c condition) meaning {
 	return func(m *machine, in *inst) error {
 		t := c(m, m.flags)
@@ -587,10 +586,10 @@ func zeroUpper(m *machine, _ *inst) error {
 
 // Vector registers.
 
-// vectorForm is the operands of a vector instruction.
+// A vectorForm holds the operands of a vector instruction.
 type vectorForm struct {
 	dst     operand
-	mask    *term // nil without
+	mask    *term // nil if there is none
 	sources []operand
 	imm     uint64
 }
@@ -617,8 +616,8 @@ func (m *machine) form(in *inst) (vectorForm, error) {
 	return f, nil
 }
 
-// source reads a vector operand: so many bytes, as lanes of so many bits. Memory is
-// read where the mask, if not nil, has ones.
+// source reads size bytes of a vector operand, as lanes of so many bits. If there is a mask,
+// only lanes of memory whose bits in it are ones are read.
 func (m *machine) source(o operand, size, bits int, mask *term) (*vec, error) {
 	switch o.kind {
 	case isVector:
@@ -629,7 +628,7 @@ func (m *machine) source(o operand, size, bits int, mask *term) (*vec, error) {
 			return nil, err
 		}
 		if mask == nil && at.region != nil && at.region.bits >= 8 {
-			// In the lanes that memory has, which most instructions work on.
+			// Load the region's own lanes. Most instructions work on these.
 			v, err := m.load(at, size, 0, nil)
 			if err != nil {
 				return nil, err
@@ -650,7 +649,7 @@ func (m *machine) source(o operand, size, bits int, mask *term) (*vec, error) {
 	return nil, errOperands
 }
 
-// scalarVec is a vector of one lane, the same for the same term.
+// scalarVec returns a vector of one lane, the same for the same term.
 func (m *machine) scalarVec(t *term) *vec {
 	key := loadKey{bits: t.bits, mask: t}
 	if m.loads[key] == nil {
@@ -659,7 +658,8 @@ func (m *machine) scalarVec(t *term) *vec {
 	return m.loads[key]
 }
 
-// masked puts in what the destination held, or zeros, where the mask has zeros.
+// masked returns v with the lanes replaced whose bits in the mask are zeros. Their new
+// value is the destination's old one, or zero if old is nil.
 func (m *machine) masked(in *inst, v, old *vec, mask *term) *vec {
 	w := &vec{bits: v.bits}
 	for i, t := range v.lanes {
@@ -672,9 +672,9 @@ func (m *machine) masked(in *inst, v, old *vec, mask *term) *vec {
 	return w
 }
 
-// amd64Vector is an instruction whose destination is a vector register. Its mask
-// is of lanes of so many bits. f computes the result of sources, which it is
-// given in lanes of width bits, or as they are if width is 0.
+// amd64Vector returns the meaning of an instruction whose destination is a vector register.
+// Its mask is for lanes of so many bits. f computes the result. Its sources have lanes of
+// width bits, or keep their lanes if width is 0.
 func amd64Vector(bits, width int, f func(m *machine, imm uint64, sources []*vec) *vec) meaning {
 	return func(m *machine, in *inst) error {
 		form, err := m.form(in)
@@ -739,21 +739,22 @@ func amd64Vector(bits, width int, f func(m *machine, imm uint64, sources []*vec)
 	}
 }
 
-// lanes2 makes an instruction of a function of two lanes.
+// lanes2 makes a meaning from a function of two lanes.
 func lanes2(bits int, f func(s *terms, x, y *term) *term) meaning {
 	return amd64Vector(bits, bits, func(m *machine, _ uint64, v []*vec) *vec {
 		return each(bits, func(l []*term) *term { return f(m.terms, l[0], l[1]) }, v...)
 	})
 }
 
-// bitwise makes an instruction of a function that works bit by bit.
+// bitwise makes a meaning from a function that works bit by bit.
 func bitwise(bits int, f func(s *terms, x, y *term) *term) meaning {
 	return amd64Vector(bits, 0, func(m *machine, _ uint64, v []*vec) *vec {
 		return m.bitwise(func(l []*term) *term { return f(m.terms, l[0], l[1]) }, v...)
 	})
 }
 
-// bitwise works in the widest lanes that all sources have as they are.
+// bitwise applies a function that works bit by bit. It uses the narrowest lanes of the
+// sources.
 func (m *machine) bitwise(f func(l []*term) *term, v ...*vec) *vec {
 	bits, size := 64, 0
 	for _, x := range v {
@@ -774,12 +775,12 @@ func shifts(o op) func(s *terms, x, y *term) *term {
 
 func least(s *terms, x, y *term) *term { return s.ite(s.ult(x, y), x, y) }
 
-// subtractToZero is x - y, or 0 where that is negative.
+// subtractToZero returns x - y, or 0 if that is negative.
 func subtractToZero(s *terms, x, y *term) *term {
 	return s.ite(s.ult(x, y), s.constant(x.bits, 0), s.sub(x, y))
 }
 
-// truth makes a lane of ones or zeros.
+// truth returns a lane of ones if c is 1, else of zeros.
 func truth(s *terms, c *term, bits int) *term {
 	return s.ite(c, s.constant(bits, ^uint64(0)), s.constant(bits, 0))
 }
@@ -787,12 +788,12 @@ func truth(s *terms, c *term, bits int) *term {
 func equal(s *terms, x, y *term) *term   { return truth(s, s.eq(x, y), x.bits) }
 func greater(s *terms, x, y *term) *term { return truth(s, s.slt(y, x), x.bits) }
 
-// ternary is VPTERNLOG: bit i of imm is the result where the sources' bits make
-// the number i.
+// ternary returns the meaning of VPTERNLOG. If the sources' bits make the number i, the result
+// is bit i of imm.
 func ternary(bits int) meaning {
 	return amd64Vector(bits, 0, func(m *machine, imm uint64, v []*vec) *vec {
 		return m.bitwise(func(l []*term) *term {
-			// chosen is the result by the sources from i on, of a part of imm.
+			// chosen returns the result for a part of imm, chosen by the sources from i on.
 			var chosen func(i int, table uint64, rows int) *term
 			chosen = func(i int, table uint64, rows int) *term {
 				bits := l[0].bits
@@ -808,7 +809,7 @@ func ternary(bits int) meaning {
 				case zero == one:
 					return zero
 				case one.is(ones(bits)):
-					return m.or(l[i], zero) // a long sum has each source once, not twice the last sum
+					return m.or(l[i], zero) // so a long chain does not double at each step
 				}
 				return m.or(m.and(l[i], one), m.and(m.not(l[i]), zero))
 			}
@@ -817,8 +818,8 @@ func ternary(bits int) meaning {
 	})
 }
 
-// copyVector moves whole vectors between registers and memory, under a mask of
-// lanes of so many bits.
+// copyVector returns the meaning of a move of whole vectors between registers and memory. A
+// mask is for lanes of so many bits.
 func copyVector(bits int) meaning {
 	load := amd64Vector(bits, 0, func(_ *machine, _ uint64, v []*vec) *vec { return v[0] })
 	return func(m *machine, in *inst) error {
@@ -829,7 +830,7 @@ func copyVector(bits int) meaning {
 	}
 }
 
-// betweenRegisters is a move that would want memory to be aligned.
+// betweenRegisters returns a move for registers only. In memory, it would need alignment.
 func betweenRegisters(move meaning) meaning {
 	return func(m *machine, in *inst) error {
 		if in.operands[0].kind != isVector || in.operands[1].kind != isVector {
@@ -861,7 +862,7 @@ func (m *machine) storeVector(in *inst, bits int) error {
 	return m.store(at, v, form.mask)
 }
 
-// amd64Stream stores past the cache.
+// amd64Stream executes a store that bypasses the cache.
 func amd64Stream(m *machine, in *inst) error {
 	at, err := m.memory(in.operands[1])
 	if err != nil {
@@ -886,7 +887,8 @@ func (m *machine) aligned(at value, size int) error {
 	return nil
 }
 
-// low moves the lowest bits between vector registers and others.
+// lowMove returns the meaning of a move of the lowest bits between a vector register and
+// another operand.
 func lowMove(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]
@@ -902,7 +904,7 @@ func lowMove(bits int) meaning {
 	}
 }
 
-// broadcast repeats the lowest lane of the source, or a lane in memory.
+// broadcast returns the meaning of an instruction that repeats the lowest lane of the source.
 func broadcast(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		form, err := m.form(in)
@@ -931,7 +933,7 @@ func broadcast(bits int) meaning {
 	}
 }
 
-// widen extends the low lanes of the source.
+// widen returns the meaning of an instruction that extends the low lanes of the source.
 func widen(from, to int, extend func(*terms, *term, int) *term) meaning {
 	return func(m *machine, in *inst) error {
 		form, err := m.form(in)
@@ -956,8 +958,8 @@ func widen(from, to int, extend func(*terms, *term, int) *term) meaning {
 	}
 }
 
-// blend takes lanes of the second source where the highest bit of the mask, which
-// is the third, is set.
+// blend returns the meaning of an instruction that takes lanes of two sources. The third is a
+// mask. If the highest bit of its lane is set, the second source's lane is taken.
 func blend(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		mask, second, first, dst := in.operands[0], in.operands[1], in.operands[2], in.operands[3]
@@ -982,7 +984,7 @@ func blend(bits int) meaning {
 	}
 }
 
-// maskMove moves low bits into a mask register.
+// maskMove returns the meaning of a move of low bits to or from a mask register.
 func maskMove(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]
@@ -997,7 +999,7 @@ func maskMove(bits int) meaning {
 		}
 		from := bits
 		if src.kind == isGeneral {
-			from = max(bits, 32) // the register is one of 32 bits
+			from = max(bits, 32) // the instruction names a register of 32 bits
 		}
 		v, err := m.scalar(src, from)
 		if err != nil {
@@ -1014,7 +1016,7 @@ func maskMove(bits int) meaning {
 
 func errMask(o operand) error { return fmt.Errorf("mask K%d is undefined", o.reg) }
 
-// onMasks is an instruction of logic on mask registers of 64 bits.
+// onMasks returns the meaning of a logic instruction on mask registers of 64 bits.
 func onMasks(f func(s *terms, x, y *term) *term) meaning {
 	return func(m *machine, in *inst) error {
 		ops := in.operands
@@ -1037,7 +1039,7 @@ func onMasks(f func(s *terms, x, y *term) *term) meaning {
 	}
 }
 
-// signsToMask takes the highest bit of each lane.
+// signsToMask returns the meaning of a move of each lane's highest bit to a mask register.
 func signsToMask(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		v, err := m.readVector(in.operands[0].reg, in.operands[0].size, bits)
@@ -1049,7 +1051,7 @@ func signsToMask(bits int) meaning {
 	}
 }
 
-// signs is the highest bit of each lane.
+// signs returns the highest bit of each lane.
 func (m *machine) signs(v *vec) *term {
 	if m.signBits[v] == nil {
 		var parts []*term
@@ -1061,7 +1063,8 @@ func (m *machine) signs(v *vec) *term {
 	return m.signBits[v]
 }
 
-// maskToSigns makes lanes of ones and zeros.
+// maskToSigns returns the meaning of an instruction that makes lanes of ones and zeros from a
+// mask.
 func maskToSigns(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		mask := m.masks[in.operands[0].reg]
@@ -1084,7 +1087,7 @@ func maskToSigns(bits int) meaning {
 	}
 }
 
-// narrow keeps the low bits of each lane of the source.
+// narrow returns the meaning of an instruction that keeps the low bits of each lane.
 func narrow(from, to int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]
@@ -1107,15 +1110,15 @@ func narrow(from, to int) meaning {
 	}
 }
 
-// rotate rotates left by the low bits of the count.
+// rotate returns x rotated left by the low bits of n.
 func rotate(s *terms, x, n *term) *term {
 	left := s.and(n, s.constant(n.bits, uint64(n.bits-1)))
 	right := s.and(negate(s, n), s.constant(n.bits, uint64(n.bits-1)))
 	return s.or(s.shift(opShl, x, left), s.shift(opLshr, x, right))
 }
 
-// shuffleBytes is VPSHUFB: in each 16 bytes, the byte that the second source says,
-// or 0 where its highest bit is set.
+// shuffleBytes computes VPSHUFB: in each 16 bytes, the bytes that the second source selects.
+// If the highest bit of a selector is set, the byte is 0.
 func shuffleBytes(m *machine, _ uint64, v []*vec) *vec {
 	w := &vec{bits: 8}
 	for i, control := range v[1].lanes {
@@ -1129,9 +1132,9 @@ func shuffleBytes(m *machine, _ uint64, v []*vec) *vec {
 	return w
 }
 
-// pack is the lanes of two vectors at half their width, in each 16 bytes those of
-// the one and then those of the other; what does not fit, as a signed number, is
-// the least or the greatest that does.
+// pack returns the meaning of an instruction that halves the width of two vectors' lanes. Of
+// each 16 bytes, the first vector's lanes come first. A lane, as a signed number, that does not
+// fit becomes the least or the greatest number that does.
 func pack(bits int, signed bool) meaning {
 	least, greatest := uint64(0), ones(bits/2)
 	if signed {
@@ -1156,7 +1159,7 @@ func pack(bits int, signed bool) meaning {
 	})
 }
 
-// permute is VPERMD: the lanes of the second source that the first says.
+// permute computes VPERMD: the lanes of the second source that the first selects.
 func permute(_ *machine, _ uint64, v []*vec) *vec {
 	w := &vec{bits: 32}
 	for _, index := range v[0].lanes {
@@ -1168,8 +1171,8 @@ func permute(_ *machine, _ uint64, v []*vec) *vec {
 	return w
 }
 
-// permuteBytes is VPERMB: the bytes of the second source that the first says, which
-// must be known where the mask has ones. The mask does not limit what is loaded.
+// permuteBytes executes VPERMB: it takes the bytes of the second source that the first selects.
+// Selectors must be known, except where the mask has zeros. The mask does not limit the load.
 func permuteBytes(m *machine, in *inst) error {
 	form, err := m.form(in)
 	if err != nil {
@@ -1215,7 +1218,7 @@ func permuteBytes(m *machine, in *inst) error {
 	return nil
 }
 
-// products is VPMULLW, of numbers that are known.
+// products computes VPMULLW of known numbers.
 func products(m *machine, _ uint64, v []*vec) *vec {
 	w := &vec{bits: 16}
 	for i, x := range v[0].lanes {
@@ -1228,8 +1231,8 @@ func products(m *machine, _ uint64, v []*vec) *vec {
 	return w
 }
 
-// leastLane is VPHMINPOSUW, of numbers that are known: the least of them, and above
-// it which it is.
+// leastLane executes VPHMINPOSUW on known numbers: it finds the least number and, above it, the
+// number of its lane.
 func leastLane(m *machine, in *inst) error {
 	v, err := m.source(in.operands[0], 16, 16, nil)
 	if err != nil {
@@ -1249,7 +1252,7 @@ func leastLane(m *machine, in *inst) error {
 	return nil
 }
 
-// insertLane is VPINSRQ: the second source with one lane from the first.
+// insertLane executes VPINSRQ: the result is the second source with one lane from the first.
 func insertLane(m *machine, in *inst) error {
 	x, err := m.scalar(in.operands[1], 64)
 	if err != nil {
@@ -1269,7 +1272,8 @@ func insertLane(m *machine, in *inst) error {
 	return nil
 }
 
-// extractHalf is the half of the source that the immediate says. It goes to a register or to memory.
+// extractHalf moves the half of the source that the immediate selects to a register or to
+// memory.
 func extractHalf(m *machine, in *inst) error {
 	src, dst := in.operands[1], in.operands[2]
 	if src.kind != isVector || dst.kind == isVector && src.size != 2*dst.size {
@@ -1298,7 +1302,8 @@ func extractHalf(m *machine, in *inst) error {
 	return m.store(at, r, nil)
 }
 
-// insertHalf is VINSERTI128: the second source with the first as its upper half.
+// insertHalf executes VINSERTI128: the result is the second source with the first as its upper
+// half.
 func insertHalf(m *machine, in *inst) error {
 	if in.operands[0].imm != 1 {
 		return errOperands
@@ -1315,7 +1320,7 @@ func insertHalf(m *machine, in *inst) error {
 	return nil
 }
 
-// repeatHalf is VBROADCASTI128: 16 bytes of memory in both halves.
+// repeatHalf executes VBROADCASTI128: it puts 16 bytes of memory in both halves.
 func repeatHalf(m *machine, in *inst) error {
 	v, err := m.source(in.operands[0], 16, 8, nil)
 	if err != nil {
@@ -1325,7 +1330,7 @@ func repeatHalf(m *machine, in *inst) error {
 	return nil
 }
 
-// extractLane moves the lane that the immediate says to memory.
+// extractLane returns the meaning of a move to memory of the lane that the immediate selects.
 func extractLane(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[1], in.operands[2]
@@ -1344,7 +1349,7 @@ func extractLane(bits int) meaning {
 	}
 }
 
-// amd64Table is the instructions that the proof knows.
+// amd64Table has the instructions that the proof knows.
 var amd64Table = map[string]meaning{
 	"RET": amd64Return, "VZEROUPPER": zeroUpper,
 	"SFENCE": func(m *machine, _ *inst) error { m.streamed = false; return nil },
@@ -1376,7 +1381,7 @@ var amd64Table = map[string]meaning{
 	"DECQ": amd64Unary(64, func(s *terms, x *term) *term { return s.sub(x, s.constant(64, 1)) },
 		func(m *machine, x, _, r value) {
 			setSub(m, x, value{t: m.constant(64, 1)}, r)
-			m.flags.below = nil // it is what it was before, which nobody wants to know
+			m.flags.below = nil // it keeps its old value, which no kernel needs
 		}),
 	"BSRQ": highestBit,
 	"SHLQ": amd64Shift(64, opShl), "SHRQ": amd64Shift(64, opLshr), "SHRL": amd64Shift(32, opLshr),

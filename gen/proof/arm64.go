@@ -76,11 +76,11 @@ var arm64Conditions = map[string]condition{
 	"EQ": isZero, "NE": opposite(isZero), "LT": isLess, "GE": opposite(isLess),
 }
 
-// arm64Shifted is the instructions whose first operand may be a register shifted.
+// arm64Shifted lists the instructions whose first operand may be a shifted register.
 var arm64Shifted = []string{"ADD", "ADDS", "SUB", "SUBS", "CMP", "AND", "TST", "BIC"}
 
-// arm64Decode finds the meaning of an instruction. After .P it moves the base of
-// its operand in memory after the access, by the displacement.
+// arm64Decode finds the meaning of an instruction. If the mnemonic ends in .P, the base of the
+// operand in memory moves on by the displacement after the access.
 func arm64Decode(in *inst) error {
 	if in.mnemonic == "WORD" {
 		if len(in.operands) != 1 || in.operands[0].kind != isImmediate {
@@ -124,18 +124,17 @@ func postIndexed(access meaning, memory operand) meaning {
 	}
 }
 
-// An encoding is the bits of an instruction on three or two vectors that are the
-// same whatever its registers and lanes.
+// An encoding gives the bits that an instruction on two or three vectors has, whatever its
+// registers and lanes.
 type encoding struct {
 	mask, bits uint32
 	mnemonic   string
-	sized      bool // bits 22 and 23 say what the lanes are, rather than which instruction it is
+	sized      bool // bits 22 and 23 give the lanes' width; else they are part of the encoding
 	unary      bool
 }
 
-// arm64Encodings are, by the Arm Architecture Reference Manual, those of "Advanced
-// SIMD three same" and "two-register miscellaneous". Bit 30 says that all of the
-// register counts.
+// arm64Encodings has encodings of "Advanced SIMD three same" and "two-register miscellaneous"
+// in the Arm Architecture Reference Manual. Bit 30 says that all of the register counts.
 var arm64Encodings = []encoding{
 	{0xbf20fc00, 0x2e204400, "VUSHL", true, false},
 	{0xbf20fc00, 0x0e204400, "VSSHL", true, false},
@@ -194,8 +193,8 @@ func (m *machine) arm64Scalar(o operand) (value, error) {
 	return value{}, errOperands
 }
 
-// arm64Move loads so many bytes and extends them with zeros, or moves a register
-// or a constant, or stores.
+// arm64Move returns the meaning of a load that extends so many bits with zeros, of a move of a
+// register or a constant, or of a store.
 func arm64Move(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]
@@ -233,7 +232,7 @@ func arm64Move(bits int) meaning {
 	}
 }
 
-// arm64Store stores the low bits of a register.
+// arm64Store returns the meaning of a store of the low bits of a register.
 func arm64Store(bits int) meaning {
 	move := arm64Move(bits)
 	return func(m *machine, in *inst) error {
@@ -274,7 +273,7 @@ func leadingZeros(s *terms, x *term) *term {
 	return n
 }
 
-// arm64Select is the second operand where the condition holds, else the third.
+// arm64Select selects the second operand if the condition holds, else the third.
 func arm64Select(m *machine, in *inst) error {
 	t := arm64Conditions[in.operands[0].name](m, m.flags)
 	if t == nil {
@@ -296,7 +295,7 @@ func arm64Select(m *machine, in *inst) error {
 	return m.writeGeneral(in.operands[3].reg, r)
 }
 
-// testBit branches by one bit of a register.
+// testBit returns the meaning of a branch by one bit of a register.
 func testBit(zero bool) meaning {
 	return func(m *machine, in *inst) error {
 		v, err := m.readGeneral(in.operands[1].reg, 64)
@@ -316,8 +315,8 @@ func testBit(zero bool) meaning {
 	}
 }
 
-// arm64Binary is the last operand, or the one before it, op the first; it sets
-// flags if set is not nil.
+// arm64Binary returns the meaning of an instruction that sets the last operand to x op y. y is
+// the first operand, x the second. If set is not nil, it sets flags.
 func arm64Binary(f func(m *machine, x, y value) (value, error), set func(m *machine, x, y, result value)) meaning {
 	return func(m *machine, in *inst) error {
 		ops := in.operands
@@ -343,7 +342,7 @@ func arm64Binary(f func(m *machine, x, y value) (value, error), set func(m *mach
 	}
 }
 
-// branchZero branches where a register is zero, or where it is not.
+// branchZero returns the meaning of a branch if a register is zero, or if it is not.
 func branchZero(zero bool) meaning {
 	return func(m *machine, in *inst) error {
 		v, err := m.readGeneral(in.operands[0].reg, 64)
@@ -362,22 +361,22 @@ func branchZero(zero bool) meaning {
 	}
 }
 
-// arm64Float moves the low bits of a vector register from or to memory.
+// arm64Float returns the meaning of a move of a vector register's low bits from or to memory.
 func arm64Float(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		return m.arm64Registers(in.operands[0], in.operands[1], bits, 1)
 	}
 }
 
-// arm64Pair moves two registers from or to memory.
+// arm64Pair returns the meaning of a move of two registers from or to memory.
 func arm64Pair(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		return m.arm64Registers(in.operands[0], in.operands[1], bits, 2)
 	}
 }
 
-// arm64Single is FMOVS: between memory and a vector register, or between that and
-// a general one.
+// arm64Single executes FMOVS: it moves 32 bits between a vector register and memory or a
+// general register.
 func arm64Single(m *machine, in *inst) error {
 	src, dst := in.operands[0], in.operands[1]
 	switch {
@@ -398,7 +397,7 @@ func arm64Single(m *machine, in *inst) error {
 	return m.arm64Registers(src, dst, 32, 1)
 }
 
-// arm64Replicate is VLD1R: a lane in memory into every lane.
+// arm64Replicate executes VLD1R: it loads a lane from memory into every lane.
 func arm64Replicate(m *machine, in *inst) error {
 	if in.operands[1].kind != isList || len(in.operands[1].list) != 1 {
 		return errOperands
@@ -422,7 +421,7 @@ func arm64Replicate(m *machine, in *inst) error {
 	return nil
 }
 
-// arm64Immediate is VMOVI: a byte into every byte.
+// arm64Immediate executes VMOVI: it puts a byte into every byte.
 func arm64Immediate(m *machine, in *inst) error {
 	dst := in.operands[1]
 	if in.operands[0].kind != isImmediate || dst.lane != 8 {
@@ -438,8 +437,8 @@ func arm64Immediate(m *machine, in *inst) error {
 	return nil
 }
 
-// lookUp is VTBL: the bytes of the table that the first source says, or 0 past its end. The table is up to four
-// registers in a row.
+// lookUp executes VTBL: it takes the bytes of a table that the first source selects, or 0 past
+// the table's end. The table is up to four registers in a row.
 func lookUp(m *machine, in *inst) error {
 	index, list, dst := in.operands[0], in.operands[1].list, in.operands[2]
 	if len(list) < 1 || len(list) > 4 || dst.lane != 8 {
@@ -475,8 +474,8 @@ func lookUp(m *machine, in *inst) error {
 	return nil
 }
 
-// lookedUp is the byte of a table that an index says, or 0 past its end. If the index is unknown, the byte is a symbol:
-// the same for the same index and table.
+// lookedUp returns the byte of a table at an index, or 0 past the table's end. If the index is
+// unknown, the byte is a symbol, the same for the same index and table.
 func (s *terms) lookedUp(table []*term, name string, index *term) *term {
 	switch {
 	case index.op != opConst:
@@ -487,7 +486,7 @@ func (s *terms) lookedUp(table []*term, name string, index *term) *term {
 	return s.constant(8, 0)
 }
 
-// tableName is a name that only tables of the same terms have.
+// tableName returns a name that only tables of the same terms have.
 func tableName(table []*term) string {
 	name := []byte("table:")
 	for _, t := range table {
@@ -537,7 +536,7 @@ func (m *machine) arm64Registers(src, dst operand, bits, count int) error {
 	return nil
 }
 
-// arm64Constant sets both halves of a vector.
+// arm64Constant executes a move of constants to both halves of a vector.
 func arm64Constant(m *machine, in *inst) error {
 	low, high := in.operands[0], in.operands[1]
 	if low.kind != isImmediate || high.kind != isImmediate {
@@ -581,9 +580,9 @@ func arm64Duplicate(m *machine, in *inst) error {
 	return nil
 }
 
-// arm64Vectors is an instruction on vectors alone, after an immediate if it has
-// one. It is given its sources in the order of the manual, the destination after
-// them if it is one too.
+// arm64Lanes returns the meaning of an instruction on vectors alone, after an immediate if it
+// has one. f gets the sources in the order of the manual. If old is set, the destination is the
+// last source.
 func arm64Lanes(old bool, f func(m *machine, in *inst, sources []*vec) *vec) meaning {
 	return func(m *machine, in *inst) error {
 		ops := in.operands
@@ -623,7 +622,7 @@ func arm64Lanes(old bool, f func(m *machine, in *inst, sources []*vec) *vec) mea
 	}
 }
 
-// arm64Each makes an instruction of a function of a lane of each source.
+// arm64Each makes a meaning from a function of a lane of each source.
 func arm64Each(f func(s *terms, l []*term) *term) meaning {
 	return arm64Lanes(false, func(m *machine, in *inst, sources []*vec) *vec {
 		dst := in.operands[len(in.operands)-1]
@@ -639,21 +638,21 @@ func arm64Two(f func(s *terms, x, y *term) *term) meaning {
 	return arm64Each(func(s *terms, l []*term) *term { return f(s, l[0], l[1]) })
 }
 
-// arm64Bitwise makes an instruction of a function that works bit by bit, of the
-// sources and of what the destination holds.
+// arm64Bitwise makes a meaning from a function that works bit by bit on the sources. If old is
+// set, the destination is the last source.
 func arm64Bitwise(old bool, f func(s *terms, l []*term) *term) meaning {
 	return arm64Lanes(old, func(m *machine, _ *inst, sources []*vec) *vec {
 		return m.bitwise(func(l []*term) *term { return f(m.terms, l) }, sources...)
 	})
 }
 
-// insertWhere is x where the mask has ones, and old elsewhere.
+// insertWhere returns the bits of x at the mask's ones, and of old elsewhere.
 func insertWhere(s *terms, mask, x, old *term) *term {
 	return s.or(s.and(mask, x), s.and(s.not(mask), old))
 }
 
-// byRegister is USHL and SSHL: the count is the lane's low byte, and shifts to the
-// right where it is negative.
+// byRegister returns the meaning of USHL or SSHL. The count is the lane's low byte. If it is
+// negative, the shift is to the right.
 func byRegister(right op) meaning {
 	return arm64Two(func(s *terms, x, n *term) *term {
 		count := s.extract(n, 0, 8)
@@ -664,7 +663,8 @@ func byRegister(right op) meaning {
 	})
 }
 
-// zip interleaves the lower halves of two vectors, or the upper ones.
+// zip returns the meaning of an instruction that interleaves the lower or the upper halves of
+// two vectors.
 func zip(upper bool) meaning {
 	return arm64Lanes(false, func(m *machine, in *inst, v []*vec) *vec {
 		dst := in.operands[2]
@@ -682,7 +682,7 @@ func zip(upper bool) meaning {
 	})
 }
 
-// unzip is the even lanes of two vectors.
+// unzip takes the even lanes of two vectors.
 var unzip = arm64Lanes(false, func(m *machine, in *inst, v []*vec) *vec {
 	dst := in.operands[2]
 	w := &vec{bits: dst.lane}
@@ -699,7 +699,7 @@ func testBits(s *terms, x, y *term) *term {
 	return s.not(truth(s, s.eq(s.and(x, y), s.constant(x.bits, 0)), x.bits))
 }
 
-// addSaturated is x + y, or all ones where that does not fit.
+// addSaturated returns x + y, or all ones if that does not fit.
 func addSaturated(s *terms, x, y *term) *term {
 	sum := s.add(x, y)
 	return s.ite(s.ult(sum, x), s.constant(x.bits, ^uint64(0)), sum)
@@ -707,8 +707,8 @@ func addSaturated(s *terms, x, y *term) *term {
 
 func negate(s *terms, x *term) *term { return s.sub(s.constant(x.bits, 0), x) }
 
-// arm64Table is the instructions that the proof knows. Those on vectors are named
-// as in Go's assembly, whether that has them or they are given as words.
+// arm64Table has the instructions that the proof knows. Vector instructions have the names of
+// Go's assembly, even if they are given as words.
 var arm64Table = map[string]meaning{
 	"RET": func(m *machine, _ *inst) error { m.ended = true; return nil },
 	"B":   jump(always),
