@@ -7,18 +7,17 @@ import (
 	"slices"
 )
 
-// A Dense kernel is executed with arguments that are numbers: those of a layout of
-// the fields. Only what memory holds is unknown. Then each bit that the kernel
-// writes must be the very bit that the layout says, and nothing is left to a solver.
+// A Dense kernel is executed with known arguments, which a layout of the fields gives. Only
+// the content of memory is unknown. Each bit that the kernel writes must be the very bit that
+// the layout says. No solver is needed.
 //
-// Where a kernel of any width goes depends only on sizes and on counts, so it is run
-// with every size of a group, forwards and mirrored, and with more words than each
-// loop's exact ones. It is run with every width and with nearly every first bit of a
-// field too, on a few words. A kernel of single bits is run with every bit of a byte, and with
-// lengths past two turns of its longest loop. That is what is proved. For
-// more words than these, each turn of a loop must leave the registers as the turn
-// before it did, but for numbers that move on evenly. Whatever else a register holds
-// is forgotten, so a turn cannot use it.
+// The jumps of a kernel of any width depend only on sizes and counts. So it is run with every
+// size of a group, forwards and reversed, and with more words than each loop's exact ones. It
+// is also run with every width and with nearly every first bit of a field, on a few words. A
+// kernel of single bits is run with every bit of a byte, and with lengths past two turns of
+// its longest loop. These runs are proved. For more words, each turn of a loop must leave the
+// general registers as the turn before it did, except numbers that move on evenly. If one
+// holds anything else, it becomes undefined, so the next turn cannot use it.
 
 // A layout says where the fields of a group's elements are in a word.
 type layout struct {
@@ -39,7 +38,7 @@ func (l layout) place(j int) int {
 	return l.pos + j*l.width
 }
 
-// arguments returns what a kernel is given for n words.
+// arguments returns a kernel's arguments for n words.
 func (l layout) arguments(n int) map[string]uint64 {
 	each := uint64(1)
 	for shift := 8 * l.element; shift < 64; shift *= 2 {
@@ -80,23 +79,24 @@ func (l layout) arguments(n int) map[string]uint64 {
 	return a
 }
 
-// scatterArguments are the same where the odd chunk's fields repeat others.
+// scatterArguments returns a scatter kernel's arguments for n words. The odd chunk's fields
+// repeat others.
 func (l layout) scatterArguments(n int) map[string]uint64 {
 	a := l.arguments(n)
 	if l.group() >= 8 {
 		a["last"] = a["fields"]
 	} else if l.group() < l.stride {
-		a["exact"] = uint64(n) // what lies between groups is not written
+		a["exact"] = uint64(n) // bytes between groups must not be written
 	}
 	return a
 }
 
-// denseKernel reports whether the subject makes groups, and whether of single bits.
+// denseKernel reports whether the subject makes groups, and whether it is for single bits.
 func (s *subject) denseKernel() (scatter, bits bool) {
 	return s.Spec.Instruction == Scatter, !slices.ContainsFunc(s.function.params, func(p param) bool { return p.name == "fields" })
 }
 
-// denseMachine is a machine before it does n words.
+// denseMachine returns a machine before its first instruction.
 func (s *subject) denseMachine(l layout, n int) (*machine, error) {
 	scatter, _ := s.denseKernel()
 	m := &machine{model: s.model, arguments: map[string]value{}, used: map[Role]bool{}, roles: map[string]Role{}, nonzero: map[*term]bool{}}
@@ -223,7 +223,7 @@ func (s *subject) executeDense() error {
 				lengths := []int{8, 9}
 				if from == 3 {
 					lengths = nil
-					// Vectors of 64 bytes make 8, and a turn is of 4.
+					// A vector of 64 bytes makes 8 words, and a turn has 4 vectors.
 					for n := range 2*4*8 + 2*8 {
 						lengths = append(lengths, n)
 					}
@@ -276,7 +276,7 @@ func (s *subject) executeDense() error {
 	return nil
 }
 
-// denseLoop compares the states where turns of a loop end.
+// A denseLoop compares the states at the ends of a loop's turns.
 type denseLoop struct{ last map[int]*denseTurn }
 
 type denseTurn struct {
@@ -288,7 +288,7 @@ func (l *denseLoop) arrive(m *machine) error {
 	m.flags = flags{}
 	for r, v := range m.general {
 		if v.defined() && v.t.op != opConst {
-			m.general[r] = value{} // a turn begins without it
+			m.general[r] = value{} // the next turn cannot use it
 		}
 	}
 	now := &denseTurn{general: m.general}
@@ -314,7 +314,7 @@ func (l *denseLoop) arrive(m *machine) error {
 	return nil
 }
 
-// sampleDense executes a kernel once with a layout that the numbers choose.
+// sampleDense executes a kernel once with a random layout.
 func (s *subject) sampleDense(r *rand.Rand) (Sample, error) {
 	scatter, single := s.denseKernel()
 	l := layout{word: 1, element: 1, count: 8, width: 1, from: r.IntN(8), stride: 8, reversed: r.IntN(2) == 0}
@@ -418,7 +418,7 @@ func scatterBits(s *terms, x *term, mask uint64) *term {
 	return s.join(parts)
 }
 
-// amd64Bits is PEXT or PDEP, by a mask that must be known.
+// amd64Bits returns the meaning of PEXT or PDEP. The mask must be known.
 func amd64Bits(f func(s *terms, x *term, mask uint64) *term) meaning {
 	return func(m *machine, in *inst) error {
 		mask, err := m.scalar(in.operands[0], 64)
@@ -449,7 +449,8 @@ func swapBytes(s *terms, x *term) *term {
 	return s.join(parts)
 }
 
-// amd64ShiftBy is a shift by the low 6 bits of a register, which must be known.
+// amd64ShiftBy returns the meaning of a shift by the low 6 bits of a register, which must be
+// known.
 func amd64ShiftBy(o op) meaning {
 	return func(m *machine, in *inst) error {
 		count, err := m.scalar(in.operands[0], 64)
@@ -472,7 +473,7 @@ func amd64ShiftBy(o op) meaning {
 	}
 }
 
-// amd64Multiply is a product with a number that must be known.
+// amd64Multiply executes a product with a number that must be known.
 func amd64Multiply(m *machine, in *inst) error {
 	factor, err := m.scalar(in.operands[0], 64)
 	if err != nil {
@@ -494,8 +495,8 @@ func amd64Multiply(m *machine, in *inst) error {
 	return m.setScalar(in.operands[1], value{t: product(m.terms, x, n)}, 64)
 }
 
-// product is a sum of shifts. If no two of them have a bit in common, it is their
-// union.
+// product returns x times n as a sum of shifts. If no two shifts have a bit in common, it is
+// their union.
 func product(s *terms, x *term, n uint64) *term {
 	zero := s.constant(1, 0)
 	union, sum := slices.Repeat([]*term{zero}, 64), s.constant(64, 0)
@@ -524,7 +525,7 @@ func product(s *terms, x *term, n uint64) *term {
 	return sum
 }
 
-// testToMask is VPTESTM: which lanes have a bit in common.
+// testToMask returns the meaning of VPTESTM: the mask of the lanes that have a bit in common.
 func testToMask(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		if len(in.operands) != 3 || in.operands[1].kind != isVector || in.operands[2].kind != isMask {
@@ -552,7 +553,7 @@ func testToMask(bits int) meaning {
 	}
 }
 
-// signsToGeneral is VPMOVMSK: the highest bit of each lane.
+// signsToGeneral returns the meaning of VPMOVMSK: the highest bit of each lane.
 func signsToGeneral(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		v, err := m.readVector(in.operands[0].reg, in.operands[0].size, bits)

@@ -38,7 +38,7 @@ func (p permutation) groups(vector int) (groups, shift int) {
 	return 1 << shift, shift
 }
 
-// maxPermuteSteps is the number of steps of the longest calls: those of a piece.
+// maxPermuteSteps is the number of steps of the longest calls, which are for a piece.
 const maxPermuteSteps = 64 << 10 / 64
 
 // executePermute runs a permute kernel. Data and the value are unknown. All else is a
@@ -89,8 +89,8 @@ func (s *subject) executePermute() error {
 			}
 		}
 	}
-	// The commonest calls, and others that reach what is left, up to two tiles and with as
-	// many steps as a piece has.
+	// The commonest calls, and others that reach the remaining instructions. They have up to
+	// two tiles, or as many steps as a piece.
 	for _, p := range []permutation{
 		{d: 4, moves: movesOf(4, []int8{2, 1, 0, 3})},
 		{d: 4, moves: movesOf(3, []int8{2, 1, 0, -1})},
@@ -113,7 +113,7 @@ func (s *subject) executePermute() error {
 				return err
 			}
 		}
-		// Whole steps, so that after a tile of each length none is left.
+		// Whole steps, so no step is left after a tile of each length.
 		for _, steps := range []int{1, 4, 16, 20, maxPermuteSteps} {
 			p.n = steps * groups
 			if err := run(p); err != nil {
@@ -133,14 +133,16 @@ func (s *subject) executePermute() error {
 	return nil
 }
 
-// halves reports whether the kernel makes each group of loads of 16 bytes, and stores 16 bytes. So it may touch as many at
-// the start of each group. Its moves have any stride. No group has gaps, and the value is 0 in the bytes that are moved.
+// halves reports whether the kernel makes each group from loads of 16 bytes, and stores 16
+// bytes. It may touch the 16 bytes from the start of each group. Its moves have any stride. No
+// group has gaps, and the value is 0 in the bytes that are moved.
 func (s *subject) halves() bool {
 	return !slices.ContainsFunc(s.function.params, func(p param) bool { return p.name == "gaps" })
 }
 
-// executeHalves runs such a kernel with each size of groups, with one to four moves of any bytes and strides, in place and
-// not. The numbers of groups let each loop make no turn, one and several.
+// executeHalves runs such a kernel with each size of groups, with one to four moves of any
+// bytes and strides, in place and not. The numbers of groups let each loop make no turn, one
+// turn and several.
 func executeHalves(r *rand.Rand, run func(permutation) error) error {
 	for d := 1; d <= groupBytes; d++ {
 		for n := range 3 * 16 {
@@ -155,7 +157,7 @@ func executeHalves(r *rand.Rand, run func(permutation) error) error {
 		{d: 12, moves: movesOf(16, []int8{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14})},
 		{d: 16, moves: movesOf(32, []int8{0, 1, 4, 5, 8, 9, 12, 13}, []int8{-1, -1, -1, -1, -1, -1, -1, -1, 0, 1, 4, 5, 8, 9, 12, 13})},
 	} {
-		p.n = 64 << 10 / groupBytes // those of a piece
+		p.n = 64 << 10 / groupBytes // the groups of a piece
 		if err := run(p); err != nil {
 			return err
 		}
@@ -163,7 +165,7 @@ func executeHalves(r *rand.Rand, run func(permutation) error) error {
 	return nil
 }
 
-// randomHalves returns any call of such a kernel.
+// randomHalves returns a random call of such a kernel.
 func randomHalves(r *rand.Rand, d, n int, inPlace bool) permutation {
 	p := permutation{d: d, n: n, apart: true, lo: r.IntN(3)}
 	for range 1 + r.IntN(4) {
@@ -208,7 +210,7 @@ func movesOf(stride int, from ...[]int8) []permuteMove {
 	return list
 }
 
-// randomPermutation returns any call, one of whose moves may be in place.
+// randomPermutation returns a random call. If inPlace is set, one of its moves may be in place.
 func randomPermutation(r *rand.Rand, d, n int, inPlace bool) permutation {
 	p := permutation{d: d, n: n, apart: true, lo: r.IntN(3)}
 	for range 1 + r.IntN(d) {
@@ -271,7 +273,7 @@ func (s *subject) permuteMachine(p permutation) (m *machine, data []*region) {
 		data = append(data, r)
 		moves.pointers[k*s.Move.Size+s.Move.Data] = pointer(r)
 	}
-	moves.content += string(moves.data) // what is loaded is remembered by that
+	moves.content += string(moves.data) // the content's name keys m.loads
 	groups, shift := p.groups(s.vector())
 	var bytes []*term
 	for j := range groupBytes {
@@ -294,7 +296,7 @@ func (s *subject) permuteMachine(p permutation) (m *machine, data []*region) {
 	return m, data
 }
 
-// permutes runs one call and checks what it leaves in dst.
+// permutes runs one call and checks the bytes that it leaves in dst.
 func (s *subject) permutes(p permutation) error {
 	m, data := s.permuteMachine(p)
 	if err := m.run(); err != nil {
