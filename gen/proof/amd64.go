@@ -616,8 +616,8 @@ func (m *machine) form(in *inst) (vectorForm, error) {
 	return f, nil
 }
 
-// source reads size bytes of a vector operand, as lanes of so many bits. If there is a mask,
-// only lanes of memory whose bits in it are ones are read.
+// source reads size bytes of a vector operand, as lanes of the given width. If there is a
+// mask, it reads lanes of memory only at the mask's ones.
 func (m *machine) source(o operand, size, bits int, mask *term) (*vec, error) {
 	switch o.kind {
 	case isVector:
@@ -673,8 +673,8 @@ func (m *machine) masked(in *inst, v, old *vec, mask *term) *vec {
 }
 
 // amd64Vector returns the meaning of an instruction whose destination is a vector register.
-// Its mask is for lanes of so many bits. f computes the result. Its sources have lanes of
-// width bits, or keep their lanes if width is 0.
+// bits is the width of the mask's lanes. f computes the result from sources with lanes of
+// width bits. If width is 0, sources keep their lanes.
 func amd64Vector(bits, width int, f func(m *machine, imm uint64, sources []*vec) *vec) meaning {
 	return func(m *machine, in *inst) error {
 		form, err := m.form(in)
@@ -818,8 +818,8 @@ func ternary(bits int) meaning {
 	})
 }
 
-// copyVector returns the meaning of a move of whole vectors between registers and memory. A
-// mask is for lanes of so many bits.
+// copyVector returns the meaning of a move of whole vectors between registers and memory. bits
+// is the width of a mask's lanes.
 func copyVector(bits int) meaning {
 	load := amd64Vector(bits, 0, func(_ *machine, _ uint64, v []*vec) *vec { return v[0] })
 	return func(m *machine, in *inst) error {
@@ -1172,7 +1172,7 @@ func permute(_ *machine, _ uint64, v []*vec) *vec {
 }
 
 // permuteBytes executes VPERMB: it takes the bytes of the second source that the first selects.
-// Selectors must be known, except where the mask has zeros. The mask does not limit the load.
+// Selectors must be known, except at the mask's zeros. The mask does not limit the load.
 func permuteBytes(m *machine, in *inst) error {
 	form, err := m.form(in)
 	if err != nil {

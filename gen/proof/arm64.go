@@ -193,8 +193,8 @@ func (m *machine) arm64Scalar(o operand) (value, error) {
 	return value{}, errOperands
 }
 
-// arm64Move returns the meaning of a load that extends so many bits with zeros, of a move of a
-// register or a constant, or of a store.
+// arm64Move returns the meaning of a load that extends with zeros, of a move of a register or
+// a constant, or of a store.
 func arm64Move(bits int) meaning {
 	return func(m *machine, in *inst) error {
 		src, dst := in.operands[0], in.operands[1]

@@ -84,7 +84,7 @@ type inst struct {
 	needs    []string  // features of the processor, as cpuid calls them
 	vector   bool      // it computes with vector registers
 	even     bool      // its result is a sum of multiples of its operands
-	post     int64     // arm64: the base of its operand in memory moves on by so many bytes
+	post     int64     // arm64: how far the base of its operand in memory moves on
 	run      meaning
 }
 

@@ -32,7 +32,7 @@ type shade struct {
 
 // A part is one source of a value: a shade, a term or a place in memory.
 type part struct {
-	what uint32 // partShade, partTerm or partMemory; for memory, also the bits past a lane
+	what uint32 // partShade, partTerm or partMemory, plus 1; for memory, also the bits past a lane
 	id   uint32
 	lane int32
 }
@@ -51,13 +51,13 @@ const noLane = math.MinInt32
 type stamp struct {
 	pc    int32 // four times the instruction's number, plus the result's number
 	store bool
-	lane  int32  // store: the lane that it goes to
+	lane  int32  // store: the lane that it goes to, or noLane
 	where uint32 // store: a number for all else that the theorem depends on
 	parts [8]part
 }
 
-// A touch lists the registers and the memory that an instruction uses. A run with lanes finds
-// them out.
+// A touch lists the vector registers and the memory that an instruction uses. A run with
+// lanes finds them out.
 type touch struct {
 	at       value // the address of its operand in memory
 	reads    []int // vector registers
@@ -431,7 +431,7 @@ func (m *machine) storeBlind(at value, a access, guard *term, p stamp, s shade) 
 	size := (end - first) * n
 	for lane := first; guard != nil && lane < end; lane++ {
 		if m.extract(guard, lane, 1).is(0) {
-			return errUnseen // a run with lanes will say what is written
+			return errUnseen // a run with lanes must say which lanes are written
 		}
 	}
 	m.stored = true
@@ -789,7 +789,7 @@ func (s *subject) see(seen *machine, at situation) error {
 	m, err := s.look(at, true)
 	switch {
 	case errors.Is(err, errReread):
-		return nil // each such situation is run with lanes
+		return nil // a situation that rereads is always run with lanes
 	case err != nil:
 		return err
 	case m.trace != seen.trace:

@@ -32,7 +32,7 @@ type region struct {
 	name      string
 	content   string        // the name of its content at first
 	bits      int           // of each lane
-	from, to  int           // the bytes from from and before to can be accessed
+	from, to  int           // the first byte, and the end of the bytes, that can be accessed
 	align     int           // dst: the low bits of its address
 	writable  bool          // it is dst, or a column that Unpack writes
 	scratch   bool          // it is the function's frame; its content is unknown at first
@@ -352,7 +352,7 @@ func (m *machine) writeVector(r int, v *vec) {
 	m.dirty = true
 }
 
-// view returns the lowest size bytes of a register as lanes of so many bits. If bits is 0,
+// view returns the lowest size bytes of a register as lanes of the given width. If bits is 0,
 // lanes keep their width.
 func (s *terms) view(v *vec, size, bits int) *vec {
 	if bits == 0 {
@@ -449,8 +449,8 @@ func (m *machine) memory(o operand) (value, error) {
 	return sum, err
 }
 
-// load loads lanes of so many bits. If bits is 0, it loads the region's lanes, or bytes if the
-// access is not of whole lanes. If there is a guard, lanes that are zero in it are not
+// load loads lanes of the given width. If bits is 0, it loads the region's lanes, or bytes if
+// the access is not of whole lanes. If there is a guard, lanes that are zero in it are not
 // accessed, and are loaded as zeros.
 func (m *machine) load(v value, size, bits int, guard *term) (*vec, error) {
 	if bits == 0 {

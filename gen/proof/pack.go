@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// executePack runs a pack kernel. It takes turns of the loop over columns to be the same for
-// each column of a kind, whatever came before. claimColumns makes sure, with a column alone
+// executePack runs a pack kernel. It assumes that a turn of the loop over columns depends on
+// the column's kind, but not on the turns before. claimColumns checks that, with a column alone
 // and in a sequence of columns that contains every ordered pair of kinds.
 func (s *subject) executePack() error {
 	lists := [][]int{{}}

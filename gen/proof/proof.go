@@ -86,7 +86,7 @@ type Operand struct {
 	Name   string
 	Role   Role
 	Bits   int     // of each lane in memory, 0 for an argument by value
-	Size   int     // Columns: bytes of each element; Active: the mask's size is a multiple of so many bytes
+	Size   int     // Columns: bytes of each element; Active: the mask's size in bytes is a multiple of it
 	Fields []Field // Columns: the fields of an element
 }
 
@@ -355,7 +355,7 @@ type situation struct {
 	dst     int    // Unpack: the column that dst is
 	base    bool   // Pack: the base is not nil
 	signed  bool   // TakeField: the sign is not 0
-	choices string // the outcomes of what arguments decide
+	choices string // the outcomes, '0' and '1', of decisions that depend on arguments
 	same    string // the operand that dst is
 }
 
@@ -406,7 +406,7 @@ type subject struct {
 type claimKey struct {
 	have   *term
 	spec   Spec
-	same   string // the operand that dst is
+	same   string // the operand that dst is; Pack, Unpack: the columns
 	signed bool
 	given  *term // a condition that arguments fulfil
 }
@@ -416,7 +416,7 @@ type laneKey struct {
 	lane int
 }
 
-// A claim is a theorem and where it was first met.
+// A claim is a theorem, and the lane and the situation where it was first met.
 type claim struct {
 	theorem
 	lane  int
@@ -475,7 +475,7 @@ func (s *subject) solve() error {
 	return nil
 }
 
-// mostBytes is where the search for a length that executes an instruction ends.
+// The search for a length that executes an instruction ends at mostBytes.
 const mostBytes = 2048
 
 // execute runs the kernel in every situation.
@@ -851,7 +851,7 @@ func (s *subject) check(m *machine, at situation, from, to int) error {
 	return nil
 }
 
-// same reports whether bytes of dst are the bytes of c's term from c on.
+// same reports whether bytes of dst are the bytes of c's term from byte k on.
 func (s *subject) same(m *machine, offset, size int, c cell) bool {
 	if m.dst.cells == nil || c.t == nil {
 		return false

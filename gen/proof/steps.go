@@ -39,7 +39,7 @@ const (
 // executeSteps runs a Steps kernel. Data and indices are unknown: whatever the indices are,
 // the kernel must store the bytes that they say. Every number of sources is run with every
 // number of vectors, with each length up to several turns and with the length of a piece.
-// Sources move on by any number of bytes, and lie in dst or not.
+// Sources move on by a random number of bytes, and lie in dst or not.
 func (s *subject) executeSteps() error {
 	r := rand.New(rand.NewPCG(7, 8))
 	for k := 1; k <= 4; k++ {

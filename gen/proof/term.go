@@ -40,7 +40,7 @@ const (
 	opIte // b if a, a single bit, is set, else c
 )
 
-// terms is a set of terms.
+// A terms is a set of terms.
 type terms struct {
 	known   map[termKey]*term
 	shifted map[shiftKey]*term
@@ -236,7 +236,7 @@ func (s *terms) sext(t *term, bits int) *term {
 	return s.make(term{op: opSext, bits: bits, a: t})
 }
 
-// resize returns t, cut or extended with zeros to so many bits.
+// resize returns t, cut or extended with zeros to the given width.
 func (s *terms) resize(t *term, bits int) *term {
 	if t.bits > bits {
 		return s.extract(t, 0, bits)

@@ -54,9 +54,9 @@ func symbolsOf(t *term) []*term {
 	return list
 }
 
-// cases returns what z3 must refute, by pos or by shift: one case for each pos below the
-// word's width and one for all others, or one for each shift. z3 takes long if it does not
-// know pos or the shift. Everything else is unknown to it.
+// cases returns the cases that z3 must refute: one for each pos below the word's width and
+// one for all others, or one for each shift. z3 takes long if pos or the shift is unknown.
+// Everything else is unknown to it.
 func (th theorem) cases() []string {
 	first, last := 0, 0
 	switch th.Instruction {
@@ -139,7 +139,7 @@ func (th theorem) differ(c int) string {
 	return s.String() + "(assert (distinct want have))\n"
 }
 
-// assumeCase asserts that pos is c and that the mask is what Go computes for c. It returns
+// assumeCase asserts that pos is c and that the mask is one that Go computes for c. It returns
 // the ones of a field at c, or the value of the shift, if the specification has one.
 func (th theorem) assumeCase(s *script, c int) (field, shift string) {
 	// The mask has only bits that the shift brings, and only bits of the element.
@@ -302,7 +302,7 @@ func (th theorem) want(c int) string {
 	panic("no specification of " + th.Instruction)
 }
 
-// sized returns a value of so many bits, cut or extended with zeros to another width.
+// sized returns a value of the given width, cut or extended with zeros to another width.
 func sized(value string, bits, to int) string {
 	if bits >= to {
 		return fmt.Sprintf("((_ extract %d 0) %s)", to-1, value)

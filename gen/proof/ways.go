@@ -8,7 +8,7 @@ import (
 )
 
 // Each conditional jump of a proved function must have gone both ways in some run, or be in
-// this list. So the proof leaves out no way that a kernel can go.
+// this list. So no way of a jump is left out without a reason.
 
 // A oneWay is a jump that need not go one of its two ways, because nothing that Go asks
 // for leads there.
