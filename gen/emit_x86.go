@@ -50,16 +50,17 @@ func renderAMD64() ([]byte, error) {
 	return printer.NewGoAsm(printer.Config{Name: generatedBy, Pkg: "bfi"}).Print(f)
 }
 
-// tables are constant vectors, most of them by the width of a lane.
+// tables holds constant vectors. Most are keyed by the width of a lane; narrow and gather
+// have the width of an element too.
 type tables struct {
 	toSign  map[int]Mem    // counts that shift bit i of a word to the sign of lane i, for 32 lanes
 	laneBit map[int]Mem    // lane i has bit i modulo the lane's width
 	mirror  Mem            // shuffles each 8 bytes to the opposite order
 	spread  Mem            // shuffles 4 bytes to 8 lanes each
-	narrow  map[[2]int]Mem // a shuffle of the low bytes of lanes: those of each 16 bytes side by side, in their half's place
-	gather  map[[2]int]Mem // shuffles of the low bytes of lanes: those of each 16 bytes side by side, in the vector's own place
-	inOrder map[[2]int]Mem // by a vector's bytes and the number of vectors packed into one: where packing leaves each 32 bits
-	permute permuteTables  // of the permute kernel
+	narrow  map[[2]int]Mem // puts the lanes' low bytes side by side in each 16 bytes; the upper 16 leave room for the lower's
+	gather  map[[2]int]Mem // for each vector, puts its lanes' low bytes side by side in each 16 bytes, after earlier vectors'
+	inOrder map[[2]int]Mem // keyed by a vector's bytes and the vectors packed into one: where packing leaves each 32 bits
+	permute permuteTables  // the permute kernel's tables
 }
 
 func newTables(c *build.Context) *tables {
@@ -127,7 +128,7 @@ type amd64 struct {
 
 func (g *amd64) function() {
 	g.Function(g.kernel.symbol(g.target))
-	large := g.kernel.shape == permuteShape && g.wide() // its frame, which it needs all registers for
+	large := g.kernel.shape == permuteShape && g.wide() // it has a large frame, and needs all registers
 	if !large {
 		g.Attributes(attr.NOSPLIT)
 	}
@@ -265,7 +266,7 @@ func signature(params []param) *gotypes.Signature {
 type access struct {
 	lanes int                       // the lanes of a vector; with AVX2 maybe a lesser power of two
 	at    reg.Register              // index of the first lane, nil for 0
-	more  int                       // to add to the index
+	more  int                       // lanes added to the index
 	mask  reg.Register              // AVX-512: if not nil, only these lanes are touched
 	low   reg.Register              // AVX-512: a byte mask of the low byte of each 32-bit lane
 	bound map[string]reg.VecVirtual // operands that are in registers
@@ -320,7 +321,7 @@ func (g *amd64) mem(a access, name string, size int) Mem {
 	return m
 }
 
-// as returns the part of a vector register that so many bytes take.
+// as returns the part of a vector register that has the given number of bytes.
 func as(r reg.VecVirtual, bytes int) reg.Register {
 	switch bytes {
 	case 64:
@@ -493,7 +494,7 @@ func loads(in *inst) bool {
 // the lanes are fewer than a register's, because it would read past their end.
 func (g *amd64) folds(a access, in *inst) bool {
 	_, bound := a.bound[in.name]
-	// With 512 bits read that way, Unpack to bytes took a quarter longer past the caches.
+	// If it read 512 bits from memory this way, Unpack to bytes took a quarter longer past the caches.
 	apart := g.wide() && g.kernel.shape == unpackShape
 	return (in.op == pseudoWord || in.op == pseudoCount) && g.sourceBytes(in) == g.laneBytes() &&
 		in.uses == 1 && a.mask == nil && a.lanes*g.laneBytes() >= 16 && !bound && !apart
@@ -553,7 +554,8 @@ func (g *amd64) broadcastArgument(in *inst, dst reg.VecVirtual) {
 	g.VPBROADCASTQ(b.Addr, dst)
 }
 
-// broadcastBack broadcasts minus a field's shift, or pseudoLeft or pseudoRight of that.
+// broadcastBack broadcasts -shift of a field for pseudoUniform, max(-shift, 0) for
+// pseudoLeft and max(shift, 0) for pseudoRight.
 func (g *amd64) broadcastBack(in *inst, field reg.Register, dst reg.VecVirtual) {
 	shift := Mem{Base: field, Disp: fieldShift}
 	if in.op == pseudoUniform {
@@ -604,7 +606,7 @@ func (g *amd64) broadcast(r reg.GP, lane int, dst reg.VecVirtual) {
 	g.asm("VPBROADCAST"+suffixes[lane], source, dst)
 }
 
-// logic returns the name of an instruction of logic, for lanes of any width.
+// logic returns the instruction set's name for a logical instruction.
 func (g *amd64) logic(mnemonic string) string {
 	if g.wide() {
 		return mnemonic + "Q"
@@ -820,7 +822,7 @@ func (g *amd64) slice256(p program, n reg.Register, vectors func(index, rest reg
 	leave()
 }
 
-// masked512 is a masked kernel whose bits go to mask registers as they are.
+// masked512 emits a masked kernel. The mask's bits go to mask registers as they are.
 func (g *amd64) masked512(p program) {
 	rest := g.argument("n")
 	index := g.GP64()
@@ -875,8 +877,8 @@ func (g *amd64) activeLoop(name, comment string, lanes int, index, rest reg.Regi
 	})
 }
 
-// loadBits loads so many bytes of the mask, which are there even if there are
-// fewer lanes: the mask is whole words of 64 bits, or those lanes' at least.
+// loadBits loads bytes of the mask. They can be read even if fewer lanes are left,
+// because the mask consists of whole 64-bit words, or at least covers these lanes.
 func (g *amd64) loadBits(bytes int) reg.GPVirtual {
 	word := g.GP64()
 	m := Mem{Base: g.pointers["active"]}
@@ -893,9 +895,9 @@ func (g *amd64) loadBits(bytes int) reg.GPVirtual {
 	return word
 }
 
-// masked256 is a masked kernel without masked stores that would be fast
-// everywhere: inactive lanes are stored as they were. The lanes after the last
-// vector are done in ever smaller parts of one.
+// masked256 emits a masked kernel. Masked stores are not fast everywhere, so it stores
+// inactive lanes as they were. It does the lanes after the last vector in ever smaller
+// parts of a vector.
 func (g *amd64) masked256(p program) {
 	rest := g.argument("n")
 	index := g.GP64()

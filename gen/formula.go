@@ -3,7 +3,7 @@ package main
 // A node is one value of a formula. A formula says what a kernel computes in each
 // lane.
 //
-// Shifts are those of vector instructions: a count of the lane's width or more shifts
+// Shifts work as vector instructions do: a count of the lane's width or more shifts
 // everything out. A value that is the same in all lanes shifts, and is shifted, in
 // lanes of 64 bits, whatever the words' width. Masks then clear the bits that come
 // from neighboring words.
@@ -81,7 +81,7 @@ func insertEachFormula(t target) *node {
 	src, base := word("src"), word("base")
 	pos, width := count("pos"), count("width")
 	if t.isa == neon {
-		// NEON must negate the count of a right shift, which the other form has. It
+		// NEON must negate the count of a right shift, so this form has none. NEON
 		// selects bits in one instruction.
 		low := xor(ones(), shl(ones(), width))
 		return selectBits(shl(low, pos), shl(src, pos), base)
@@ -166,7 +166,7 @@ func extractEachFormula(signed bool) func(target) *node {
 	}
 }
 
-// packFormula returns the words so far with a column's bits.
+// packFormula returns the words so far, ORed with a column's bits.
 func packFormula(target) *node {
 	return or(word("dst"), and(move(word("src"), uniform("shift")), uniform("mask")))
 }
@@ -183,8 +183,8 @@ func packRightFormula(target) *node {
 	return or(word("dst"), and(shr(word("src"), uniform("right")), uniform("mask")))
 }
 
-// packSignFormula returns the words so far with a column's sign, in all bits of the
-// field.
+// packSignFormula returns the words so far, with a column's sign ORed into all bits of
+// the field.
 func packSignFormula(target) *node {
 	return or(word("dst"), and(signOf(word("src")), uniform("mask")))
 }

@@ -10,15 +10,15 @@ import (
 // assembly for every level, the Go function that calls it and its proof follow. Without
 // the loop the library does not compile.
 type kernel struct {
-	name      string     // of the Go function that calls it
-	signed    signedness // the words that it is for
+	name      string     // the name of the Go function that calls it
+	signed    signedness // the signedness of its words
 	shape     shape
-	isas      []isa // the instruction sets that have it, if not all do
+	isas      []isa // the instruction sets that have it; nil means AVX2, AVX-512 and NEON
 	lanes     lanes
-	operands  []operand  // slices with an element for each lane, without dst
+	operands  []operand  // slices with an element for each lane, except dst
 	arguments []argument // values that are the same for all lanes
 	formula   func(target) *node
-	equals    instruction // what a lane of dst must be
+	equals    instruction // each lane of dst must equal its result
 }
 
 // A shape is the loop around a formula.
@@ -27,9 +27,9 @@ type shape int
 const (
 	sliceShape   shape = iota // n lanes of each slice
 	maskedShape               // the same, in the lanes whose bit in a mask is set
-	warpShape                 // 32 lanes under an active mask, all read before any is written
-	packShape                 // words out of several columns
-	unpackShape               // several columns out of words
+	warpShape                 // 32 lanes under an active mask; all are read before any is written
+	packShape                 // several columns to words
+	unpackShape               // words to several columns
 	denseShape                // words of groups of adjacent elements, or groups of words
 	permuteShape              // groups of bytes, each byte from one of several moves
 )
@@ -54,7 +54,7 @@ const (
 // An operand is a slice.
 type operand struct {
 	name  string
-	count bool // whether elements are uint32s whose low 8 bits count; else they are words
+	count bool // elements are uint32s, and only their low 8 bits are used; otherwise elements are words
 }
 
 func words(names ...string) []operand {
@@ -81,7 +81,7 @@ var (
 	fillArguments    = []argument{{"value", "T"}, {"mask", "T"}}
 	extractArguments = []argument{{"pos", "uint32"}, {"mask", "T"}, {"sign", "T"}}
 
-	// What these are is in dense_amd64.go.
+	// dense_amd64.go explains these arguments.
 	gatherArguments  = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "reversed")
 	scatterArguments = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "lastPos", "signs", "above", "reversed")
 )
@@ -95,13 +95,13 @@ func numbers(names ...string) []argument {
 	return list
 }
 
-// An instruction names what a kernel must compute, by the ISAs.
+// An instruction names the operation of PTX or the AMD ISA that a kernel must compute.
 type instruction string
 
 const (
 	bfi      instruction = "bfi"    // PTX bfi: src into base
-	bfiValue instruction = "fill"   // PTX bfi: value, which is in its place already, into base
-	vBfi     instruction = "v_bfi"  // AMD v_bfi: bits of src where mask has ones, else of base
+	bfiValue instruction = "fill"   // PTX bfi: value, already in the field's place, into base
+	vBfi     instruction = "v_bfi"  // AMD v_bfi: the bits of src where mask is 1, and of base elsewhere
 	bfe      instruction = "bfe"    // PTX bfe of src, signed if sign is not 0
 	bfeU     instruction = "bfe.u"  // PTX bfe of src, unsigned
 	bfeS     instruction = "bfe.s"  // PTX bfe of src, signed
@@ -154,8 +154,8 @@ const (
 	neon   isa = "NEON"
 )
 
-// A target is what one assembly function is for: an instruction set, and the bits of a
-// lane in the operands and in registers.
+// A target describes one assembly function: its instruction set, and the bits of a lane
+// in the operands and in registers.
 type target struct {
 	isa     isa
 	word    int // bits of a word in the sources
@@ -217,7 +217,7 @@ type param struct{ name, typ string }
 //	the arguments
 //	size          on amd64, the size of a word: kernels align dst by whole words
 //	stream        on amd64, whether the kernel streams; if it unpacks to narrower
-//	              elements, whether words come from past the cache
+//	              elements, whether the words are in no cache
 func (k kernel) params(t target) []param {
 	var list []param
 	add := func(typ string, names ...string) {

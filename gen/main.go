@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// outputs are the generated files, by their path in the library.
+// outputs maps each generated file's path in the library to the function that renders it.
 var outputs = map[string]func() ([]byte, error){
 	"bfi_amd64.s":         renderAMD64,
 	"bfi_arm64.s":         renderARM64,
