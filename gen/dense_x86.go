@@ -30,7 +30,7 @@ func (g *amd64) argumentMem(name string) Mem {
 	return b.Addr
 }
 
-// A denseLoop is one of the loops of such a kernel.
+// A denseLoop is one of the loops of a kernel of dense fields.
 type denseLoop struct {
 	reversed, exact, signed bool
 	single                  bool // a group is one chunk
@@ -97,7 +97,7 @@ func (g *amd64) denseLoops(n, exact, odd reg.GPVirtual, signed bool, turn func(d
 	g.RET()
 }
 
-// either emits one code for an argument that is 0, and another one if it is not.
+// either emits code for an argument that is 0, code for one that is not, and the branch.
 func (g *amd64) either(argument string, code func(is bool)) {
 	is, done := g.label(argument), g.label("either")
 	g.CMPQ(g.argumentMem(argument), U8(0))
@@ -127,7 +127,7 @@ func (g *amd64) chunks(group string) (base reg.Register, odd reg.GPVirtual) {
 }
 
 // gatherBits emits the kernel that makes words of groups. It starts at the odd chunk and
-// goes back to the first. Each chunk moves the bits that are there up, and adds its own.
+// goes back to the first. Each chunk moves the word's bits up, and adds its own.
 func (g *amd64) gatherBits() {
 	dst, n, exact := g.pointers["dst"], g.argument("n"), g.argument("exact")
 	base, odd := g.chunks("src")
@@ -349,7 +349,7 @@ func (g *amd64) eachPart(bytes reg.GPVirtual, sizes []int, code func(size int)) 
 	}
 }
 
-// partAt returns where the part of that size is. Longer parts come before it.
+// partAt returns where the part of the given size is. Longer parts come before it.
 func (g *amd64) partAt(base reg.Register, bytes, scratch reg.GPVirtual, size int) Mem {
 	switch size {
 	case 1:
@@ -365,8 +365,8 @@ func (g *amd64) partAt(base reg.Register, bytes, scratch reg.GPVirtual, size int
 // The kernels of bits pack one bit of each byte, or make a byte of each bit. If less than
 // a vector is left, they process 8 bytes at a time.
 
-// gatherOnes emits the kernel that packs one bit of each byte into n bytes of dst. bit is
-// that bit, in each byte.
+// gatherOnes emits the kernel that packs one bit of each byte into n bytes of dst. In bit,
+// this bit is set in each byte.
 func (g *amd64) gatherOnes() {
 	dst, src := g.pointers["dst"], g.pointers["src"]
 	n, index := g.argument("n"), g.GP64()

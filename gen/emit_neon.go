@@ -234,7 +234,7 @@ func (g *arm64) width(in *inst) int {
 	return g.width(in.args[slices.IndexFunc(in.args, func(a *inst) bool { return a.each })])
 }
 
-// vectors returns the number of registers that so many lanes of a width take.
+// vectors returns the number of registers that hold the lanes, each width bits wide.
 func vectors(lanes, width int) int { return max(lanes*width/vecBits, 1) }
 
 // transfer emits a load or a store of size bytes at an offset from an address.
@@ -462,8 +462,8 @@ func (g *arm64) instruction(in *inst, sources, dead []vreg, high bool) vreg {
 	return d
 }
 
-// selection emits a select and returns its destination. Of the three instructions that
-// select, it takes one that overwrites a source without another use.
+// selection emits a select and returns its destination. Three instructions select, and
+// each overwrites another source. selection takes one whose overwritten source is dead.
 func (g *arm64) selection(sources, dead []vreg) vreg {
 	mask, x, y := sources[0], sources[1], sources[2]
 	var d vreg
@@ -527,7 +527,7 @@ func (g *arm64) duplicate(r gpr, lane int) vreg {
 	return d
 }
 
-// address emits sum = base plus n lanes of so many bits.
+// address emits sum = base + n lanes of the given bits.
 func (g *arm64) address(n gpr, bits int, base, sum gpr) {
 	if bits == 8 {
 		g.op("ADD %s, %s, %s", n, base, sum)
@@ -830,18 +830,18 @@ func (g *arm64) warp() {
 // A packer emits a pack kernel.
 type packer struct {
 	*arm64
-	i, rest     gpr       // the word that is next, and the number of words left
+	i, rest     gpr       // the next word, and the number of words left
 	size        gpr       // the logarithm of the words' size
-	field, left gpr       // the field that is next, and the number of fields left
+	field, left gpr       // the next field, and the number of fields left
 	data, kind  gpr       // the column to add, from word i on, and its kind
-	shift, mask vreg      // those of the column
-	keep, value vreg      // the bits that base keeps, and those that constants set
+	shift, mask vreg      // the column's shift and mask
+	keep, value vreg      // the bits that base keeps, and the bits that constants set
 	programs    []program // for elements, and for signs of elements
 }
 
 // pack emits a pack kernel. A tile of words stays in registers while a loop runs over the
 // fields. Tiles get smaller towards the end, down to one lane. The bits that base keeps
-// are added like those of a field.
+// are added like a field's bits.
 func (g *arm64) pack() {
 	p := &packer{arm64: g, i: g.arguments["lo"], rest: g.arguments["hi"], size: g.arguments["size"]}
 	p.field, p.left, p.data, p.kind = g.register(), g.register(), g.register(), g.register()
@@ -865,7 +865,7 @@ func (g *arm64) pack() {
 	g.op("RET")
 }
 
-// tiles emits the loop over tiles of that many lanes.
+// tiles emits the loop over tiles of the given number of lanes.
 func (p *packer) tiles(lanes int) {
 	defer p.scope()()
 	words := p.allocateAll(vectors(lanes, p.target.lane))

@@ -233,7 +233,7 @@ func (k kernel) params(t target) []param {
 	}
 	switch {
 	case k.shape == permuteShape && t.isa == neon:
-		// The kernel does n steps, each from k sources to so many vectors. From one step to the next dst moves on by step
+		// The kernel does n steps. Each step makes the given number of vectors from k sources. Then dst moves on by step
 		// bytes.
 		add("unsafe.Pointer", "sources", "indices")
 		add("int", "k", "vectors", "step", "n")

@@ -29,7 +29,7 @@ type program []*inst
 
 func (p program) result() *inst { return p[len(p)-1] }
 
-// lower returns a formula as instructions of the target.
+// lower translates a formula to instructions of the target.
 func lower(root *node, t target) program {
 	l := lowering{target: t, done: map[*node]*inst{}, consts: map[uint64]*inst{}, refs: map[*node]int{}}
 	if !t.selects() {

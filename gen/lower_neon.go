@@ -14,7 +14,7 @@ import "fmt"
 //	UQSUB  n - m, or 0 if that is negative
 //	UMIN   the lesser of n and m, byte by byte
 //	CMTST  ones if n and m have a bit in common, else 0
-//	ZIP1   for counts of 64-bit lanes: the 32 bits of n, and above them those of m
+//	ZIP1   for counts of 64-bit lanes: the 32 bits of n, and above them the 32 bits of m
 //	UZP1   n cut to dst's width
 //	AND, ORR, EOR, BIC
 //	       n & m, n | m, n ^ m, n &^ m

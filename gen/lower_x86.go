@@ -8,8 +8,8 @@ import (
 // suffixes are the letters of lane widths in mnemonics.
 var suffixes = map[int]string{8: "B", 16: "W", 32: "D", 64: "Q"}
 
-// logicSuffix returns the letter of the lanes in AVX-512's instructions of logic. It
-// makes no difference to what they compute.
+// logicSuffix returns the lane letter of AVX-512's logical instructions. The letter does
+// not change their results.
 func (l *lowering) logicSuffix() string {
 	if l.lane == 32 {
 		return "D"
@@ -38,7 +38,7 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 		return l.op("VPMINUB", l.lower(n.args[1]), l.emit(inst{op: pseudoCount, name: n.args[0].name, each: true}))
 	}
 	if n.op == opMove && l.isa == avx2 {
-		// AVX2 has no rotation. Of these two shifts one is by 0.
+		// AVX2 has no rotation. One of these two shifts is by 0.
 		x, name := l.lower(n.args[0]), n.args[1].name
 		left := l.op("VPSLLVQ", x, l.emit(inst{op: pseudoLeft, name: name}))
 		return l.op("VPSRLVQ", left, l.emit(inst{op: pseudoRight, name: name}))
@@ -77,7 +77,7 @@ func (l *lowering) lowerAMD64(n *node) *inst {
 	return l.logic(n.op, args[0], args[1])
 }
 
-// logic emits an instruction of logic on two values. Only AVX-512's mnemonics have a
+// logic emits a logical instruction on two values. Only AVX-512's mnemonics have a
 // letter for the lanes.
 func (l *lowering) logic(o op, x, y *inst) *inst {
 	mnemonic := map[op]string{opAnd: "VPAND", opAndNot: "VPANDN", opOr: "VPOR", opXor: "VPXOR"}[o]
@@ -96,7 +96,7 @@ func (l *lowering) logic(o op, x, y *inst) *inst {
 }
 
 // ternary lowers a tree of logic on up to three values to one VPTERNLOG, or to a plain
-// instruction if it can.
+// instruction if one suffices.
 func (l *lowering) ternary(root *node) *inst {
 	unique := func(list []*node) []*node {
 		var u []*node

@@ -16,7 +16,7 @@ import (
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// TestModel checks that the model that the proof executes gives what processors give, bit
+// TestModel checks that the proof's model of the instructions agrees with processors, bit
 // for bit. It calls each kernel on random operands, here or in an emulator.
 func TestModel(t *testing.T) {
 	files, list := checkedIn(t)
@@ -48,7 +48,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// callKernels calls kernels in a copy of the library, and returns what differs.
+// callKernels calls kernels in a copy of the library, and returns the differences.
 func callKernels(t *testing.T, goarch string, emulator []string, samples []proof.Sample) string {
 	dir := t.TempDir()
 	for _, pattern := range []string{"*.go", "*.s", "go.mod", "go.sum"} {
@@ -132,7 +132,7 @@ func caller(samples []proof.Sample) string {
 	}
 	lacks := "false"
 	if level == "levelAVX512" {
-		lacks = "!vbmi" // which one of its kernels needs besides
+		lacks = "!vbmi" // one of this level's kernels also needs it
 	}
 	return strings.NewReplacer("LEVEL", level, "LACKS", lacks, "CALLS", calls.String()).Replace(`package bfi
 

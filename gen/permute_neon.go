@@ -10,13 +10,13 @@ import (
 // all of them together. Go makes the sources and the indices, so the kernel knows nothing of groups and moves.
 // permute_arm64.go says how a call becomes steps.
 
-// mostSources is the most vectors that one TBL can look up bytes in.
+// mostSources is the most vectors in which one TBL can look up bytes.
 const mostSources = 4
 
 // stepVectors are the numbers of vectors that a step may store.
 var stepVectors = []int{1, 2, 4}
 
-// permute emits the permute kernel. It has a loop for each number of sources and of vectors that are stored.
+// permute emits the permute kernel. It has a loop for each number of sources with each number of vectors to store.
 func (g *arm64) permute() {
 	sources, indices := g.arguments["sources"], g.arguments["indices"]
 	var data, advance []gpr

@@ -22,7 +22,7 @@ const (
 	termIndex   = 16 // the address of the indices, one for each byte of the step
 	termGives   = 24 // a mask of the step's bytes that come from this term
 	termBytes   = 32 // how many bytes are loaded
-	termLoads   = 40 // a mask of them
+	termLoads   = 40 // a mask of the bytes that are loaded
 	termSize    = 48
 )
 
@@ -31,10 +31,10 @@ const (
 // moves of stride 16, for example, have four chunks each.
 const mostTerms = 16
 
-// permuteTables are constant vectors, one for each size of a group from 1 to 16.
+// permuteTables holds constant vectors, one for each size of a group from 1 to 16.
 type permuteTables struct {
-	byteOf  Mem // for each byte of a step, which byte of its group it is; 63 past the last group
-	groupOf Mem // which group it is in; 0 past the last
+	byteOf  Mem // for each byte of a step, its number in its group; 63 past the last group
+	groupOf Mem // for each byte of a step, its group; 0 past the last group
 	fifteen Mem // 15 in each of 16 bytes
 }
 
@@ -106,8 +106,8 @@ func (g *amd64) permute256() {
 	g.MOVQ(at, first)
 	g.IMULQ(size, first)
 	g.ADDQ(first, dst)
-	loaded := []reg.VecVirtual{g.YMM(), g.YMM(), g.YMM()} // in turn
-	for _, vectors := range []int{8, 2, 0} {              // of two groups
+	loaded := []reg.VecVirtual{g.YMM(), g.YMM(), g.YMM()} // used in turn
+	for _, vectors := range []int{8, 2, 0} {              // each of two groups
 		groups := max(2*vectors, 1)
 		g.loop("groups", "One move after the other.", groups, at, n, func() {
 			var steps []reg.VecVirtual
@@ -478,7 +478,7 @@ func (g *permuter) run(end reg.GPVirtual) {
 			g.JE(LabelRef(last))
 			g.Label(next)
 			t := g.term(term, at)
-			// Where fewer bytes are enough, a whole vector would cross cache lines more often.
+			// If fewer bytes are enough, a whole vector would cross cache lines more often.
 			sizes := []int{16, 32, 64}
 			if count == 1 {
 				sizes = nil
@@ -550,7 +550,7 @@ type permuteTerm struct {
 	gives                reg.Register
 }
 
-// term emits code that loads a term. Its data is that of the step at.
+// term emits code that loads a term. Its data is the address where step at loads from.
 func (g *permuter) term(term, at reg.Register) permuteTerm {
 	t := permuteTerm{term, g.GP64(), g.GP64(), g.GP64(), g.ZMM(), g.K()}
 	g.MOVQ(Mem{Base: term, Disp: termIndex}, t.data)

@@ -14,8 +14,8 @@ import (
 	"github.com/gobfi/bfi/gen/proof"
 )
 
-// prove proves the kernels below root whose symbols match, those that were proved before
-// too if all is set.
+// prove proves the kernels below root whose symbols match. If all is set, it includes
+// kernels that were proved before.
 func prove(w io.Writer, root string, symbols *regexp.Regexp, all bool) error {
 	files, err := assembly(root)
 	if err != nil {
@@ -26,7 +26,7 @@ func prove(w io.Writer, root string, symbols *regexp.Regexp, all bool) error {
 		return err
 	}
 	debug.SetGCPercent(400)       // the proof makes many small things that last
-	debug.SetMemoryLimit(3 << 30) // collect more often if they are very many
+	debug.SetMemoryLimit(3 << 30) // collect more often if there are very many
 	directory, err := os.UserCacheDir()
 	if directory = filepath.Join(directory, "bfi-proof"); all || err != nil {
 		directory = "" // nothing is remembered
@@ -47,7 +47,7 @@ func assembly(root string) ([]proof.File, error) {
 	return files, nil
 }
 
-// specifications returns what the table says about every function of the assembly.
+// specifications returns the table's specification of every function of the assembly.
 func specifications() ([]proof.Kernel, error) {
 	asked, err := features()
 	if err != nil {
@@ -77,7 +77,7 @@ func specifications() ([]proof.Kernel, error) {
 	return list, nil
 }
 
-// specs returns what one function must compute, for each width that words may have.
+// specs returns one function's specifications, one for each width that words may have.
 func (k kernel) specs(t target) []proof.Spec {
 	instruction := map[instruction]string{
 		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.TakeField, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
@@ -106,20 +106,20 @@ func (k kernel) specs(t target) []proof.Spec {
 	return list
 }
 
-// roles are the parts that arguments by value play in the specification.
+// roles has the parts that arguments passed by value play in the specification.
 var roles = map[string]proof.Role{
 	"pos": proof.Pos, "mask": proof.FieldMask, "value": proof.FieldValue, "sign": proof.Sign,
 	"n": proof.Count, "k": proof.Count, "lo": proof.Low, "hi": proof.High, "size": proof.Size, "keep": proof.Keep,
 	"active": proof.Active, "stream": proof.Stream,
 }
 
-// pointerRoles are the parts that pointers play in the specification.
+// pointerRoles has the parts that pointers play in the specification.
 var pointerRoles = map[string]proof.Role{
 	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask, "pos": proof.Pos, "width": proof.Width,
 	"active": proof.Active, "fields": proof.Columns,
 }
 
-// vbmi stands for what the variable of that name in cpu_amd64.go requires.
+// vbmi stands for the features that the variable vbmi in cpu_amd64.go requires.
 const vbmi isa = "vbmi"
 
 // features returns the features that a kernel of an instruction set may use.
@@ -172,13 +172,13 @@ func libraryConstant(name string) (int, error) {
 	return 0, errors.Join(err, fmt.Errorf("the library has no constant %s", name))
 }
 
-// most is the most lanes that Go calls a kernel with.
+// most returns the most lanes that Go calls a kernel with.
 func (k kernel) most(t target, spec proof.Spec) (int, error) {
-	piece, err := libraryConstant("pieceBytes") // which one run processes at most
+	piece, err := libraryConstant("pieceBytes") // the most that one run processes
 	if err != nil {
 		return 0, err
 	}
-	unpack, err := libraryConstant("unpackBytes") // of words, for columns of other elements than words
+	unpack, err := libraryConstant("unpackBytes") // the same for words, if columns' elements are not words
 	switch {
 	case k.shape == packShape:
 		return 2*piece*8/spec.Lane - 1, err // without columns; the rest of a slice is less than two pieces

@@ -167,7 +167,7 @@ func TestProofRefutes(t *testing.T) {
 }
 
 // TestProofMissesSituations checks that the proof refuses a kernel if a situation is left
-// out, because a jump goes one way only then.
+// out. Without it some jump goes only one way.
 func TestProofMissesSituations(t *testing.T) {
 	requireZ3(t)
 	files, list := checkedIn(t)
@@ -220,8 +220,8 @@ func TestLibraryConstant(t *testing.T) {
 	}
 }
 
-// checkedIn returns the input of the proof: the assembly as it is checked in, and what the
-// table says about it.
+// checkedIn returns the input of the proof: the assembly as it is checked in, and the
+// table's specifications of it.
 func checkedIn(t *testing.T) ([]proof.File, []proof.Kernel) {
 	t.Helper()
 	files, err := assembly("..")
