@@ -15,7 +15,7 @@ type job struct {
 	inPlace  int  // the operand that dst, operand 0, may be; 0 for none
 	warp     bool // whether a call is for 32 lanes, under the operands' active mask
 	active   int  // the operand that is an active mask; 0 for none
-	sparse   int  // if not 0, one lane of so many is active
+	sparse   int  // if not 0, one lane in this number is active
 	fresh    bool // whether dst is given back to the system before each call
 	want     func(x *operands, v []uint64) uint64
 	fields   []field // the right answer for words and columns, in place of want
@@ -35,7 +35,7 @@ func repeat(n int, f func()) {
 	}
 }
 
-// An operand is a slice with one or more elements of so many bits for each lane.
+// An operand is a slice with one or more elements of bits bits for each lane.
 type operand struct {
 	bits int
 	kind kind
@@ -45,7 +45,7 @@ type operand struct {
 // elements returns the number of elements that n lanes have.
 func (o operand) elements(n int) int { return n * (1 + o.more) }
 
-// laneBits returns the bits that a lane has.
+// laneBits returns the number of bits in a lane.
 func (o operand) laneBits() int { return o.elements(1) * o.bits }
 
 type kind int

@@ -85,16 +85,16 @@ func contenders(x *operands) []contender {
 	return cs
 }
 
-// A move reads bytes of some streams and writes their xor. Of one stream it writes the
-// complement. A place is the number of a stream plus eight times an offset in it, or -1 for
+// A move reads bytes of some streams and writes their xor. If it reads only one stream, it
+// writes the complement. A place is the number of a stream plus eight times an offset in it, or -1 for
 // none.
 type move struct {
 	bytes, dst int64
 	src        [4]int64
 }
 
-// limited reports whether limitMoves has moves for the job. It has if a lane has few
-// elements.
+// limited reports whether limitMoves has moves for the job. It has some if a lane has
+// few elements.
 func (j *job) limited() bool { return j.laneWords() == 1 && j.sparse == 0 }
 
 // limitMoves returns moves that read all inputs of a job once and write all its outputs

@@ -37,7 +37,7 @@ type result struct {
 	Date        string       `json:"date"`
 	Command     string       `json:"command"`
 	BenchTime   string       `json:"benchtime"`
-	StreamBytes uintptr      `json:"stream_bytes"` // calls that move so many bytes bypass the cache
+	StreamBytes uintptr      `json:"stream_bytes"` // calls that move at least this many bytes bypass the cache
 	Comparisons []comparison `json:"comparisons"`
 	Series      []*series    `json:"series"`
 

@@ -11,7 +11,7 @@ import (
 // none is the sparsity of a mask without an active lane.
 const none = math.MaxInt
 
-// sparseJobs are under masks with few active lanes, with dst written before and with dst
+// sparseJobs returns the jobs under masks with few active lanes, with dst written before and with dst
 // fresh from the system. The loop runs over the set bits of the mask.
 func sparseJobs[T word](name string) []job {
 	var list []job

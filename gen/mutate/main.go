@@ -39,12 +39,12 @@ var spaces = regexp.MustCompile(`[ \t]+`)
 // A suite is the tests of one instruction set's kernels.
 type suite struct {
 	goarch     string
-	file       string // that the kernels are in
+	file       string // the file with the kernels
 	symbols    string // a pattern of their names, and of the table they use
 	rules      []rule
-	proofRules []rule   // which only the proof is sure to refute
-	count      int      // of mutants, unless -n says otherwise
-	tests      []string // which, as arguments of the test program
+	proofRules []rule   // rules whose mutants only the proof is sure to refute
+	count      int      // the number of mutants, unless -n says otherwise
+	tests      []string // arguments of the test program
 	emulator   string   // a path from the library's root, or a command
 }
 
@@ -207,7 +207,7 @@ type mutant struct {
 	took     time.Duration
 }
 
-// wrong is the whole text of the assembly with a mutant in it.
+// wrong returns the whole text of the assembly with a mutant in it.
 func (b *bench) wrong(m *mutant) string { return b.text[:m.lo] + m.is + b.text[m.hi:] }
 
 func (m *mutant) change() string {
@@ -224,7 +224,7 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s: %s", m.file, m.line, m.function, m.rule, m.change())
 }
 
-// why is why a mutant is equivalent to what it was made of, if that is known.
+// why returns the reason why a mutant is equivalent to the right kernel, or "" if none is known.
 func (b *bench) why(m *mutant) string {
 	for _, e := range equivalents[b.isa] {
 		if e.is(m) {
@@ -323,8 +323,8 @@ func (b *bench) test(ctx context.Context, program string, args ...string) ([]byt
 	return out, err
 }
 
-// choose makes as many mutants as are wanted: of each rule in turn one, of the
-// function that has fewest.
+// choose makes the wanted number of mutants. The rules take turns, and each mutates
+// the function with the fewest mutants so far.
 func (b *bench) choose(ctx context.Context) ([]*mutant, error) {
 	r := rand.New(rand.NewPCG(1, 1))
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
@@ -367,8 +367,8 @@ func (b *bench) choose(ctx context.Context) ([]*mutant, error) {
 	return chosen, nil
 }
 
-// pick takes a mutant of the function that has fewest out of a rule's, or nil if
-// none is left.
+// pick takes one of a rule's mutants, of the function with the fewest mutants so far.
+// It returns nil if none is left.
 func (b *bench) pick(ctx context.Context, sites *[]*mutant, chosen []*mutant, made map[string]int) (*mutant, error) {
 	for len(*sites) > 0 {
 		m := slices.MinFunc(*sites, func(m, o *mutant) int { return made[m.function] - made[o.function] })
@@ -386,7 +386,7 @@ func (b *bench) pick(ctx context.Context, sites *[]*mutant, chosen []*mutant, ma
 
 var textLine = regexp.MustCompile(`(?m)^TEXT ·(\w+)`)
 
-// sites is all mutants that a rule can make.
+// sites returns all mutants that a rule can make.
 func (b *bench) sites(r rule) []*mutant {
 	symbols, in := regexp.MustCompile(b.symbols), regexp.MustCompile(r.in)
 	from := whole(r.from)
@@ -480,11 +480,11 @@ func (b *bench) tryAll(ctx context.Context, mutants []*mutant) error {
 	return context.Cause(ctx)
 }
 
-// verdict is the line of a test program's output that says why it failed.
+// verdict matches the line of a test program's output that says why it failed.
 var verdict = regexp.MustCompile(`(?m)^(--- FAIL: \w+|unexpected fault|fatal error: .*|panic: .*|SIG\w+)`)
 
-// unrelated reports whether a test program ended so that the kernels cannot be
-// why: an emulator failed of itself, or someone else killed the program.
+// unrelated reports whether a test program ended for a reason other than the kernels:
+// an emulator failed by itself, or someone else killed the program.
 func unrelated(exit *exec.ExitError) bool {
 	status, ok := exit.Sys().(syscall.WaitStatus)
 	return exit.ExitCode() == 125 || ok && status.Signal() == syscall.SIGKILL
@@ -563,14 +563,14 @@ func (b *bench) prove(ctx context.Context, name, text, pattern string) ([]byte, 
 	return exec.CommandContext(ctx, b.prover, "-prove", "-root="+dir, "-kernel=^("+pattern+")$").CombinedOutput()
 }
 
-// refutation is the line of the proof's output that says what is wrong. That the
-// proof cannot read a mutant is none.
+// refutation matches the line of the proof's output that says what is wrong. A mutant
+// that the proof cannot read is not refuted.
 var refutation = regexp.MustCompile(`(?m)^.*(: wrong: |: no length executes it$|: the immediate has more than 31 bits).*`)
 
 var dataLine = regexp.MustCompile(`^DATA (\w+)<>`)
 
-// refute gives one mutant to the proof: the kernel that it is of, or some of those
-// that use the data that it is of.
+// refute gives one mutant to the proof: the mutated kernel or, if data is mutated, some
+// of the kernels that use the data.
 func (b *bench) refute(ctx context.Context, name string, m *mutant) error {
 	pattern := m.function
 	if data := dataLine.FindStringSubmatch(m.was); data != nil {

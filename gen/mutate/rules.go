@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A rule makes one wrong line, or a few, of right ones. The patterns match whole
+// A rule replaces one or a few right lines with wrong ones. The patterns match whole
 // lines of assembly in which a single space separates words.
 type rule struct {
 	name     string
 	from, to string
-	in       string // if not empty, a pattern of the functions that it is for
+	in       string // if not empty, a pattern of the functions to which the rule applies
 }
 
-// each is the functions that are given a field for every lane.
+// each matches the functions that take a field for every lane.
 const each = `Each|insertWarp|extractWarp`
 
-// permutes is the functions that permute bytes.
+// permutes matches the functions that permute bytes.
 const permutes = `^permute`
 
-// general is the functions on general registers.
+// general matches the functions on general registers.
 const general = `BMI2$`
 
 // amd64Rules are for AVX2 and AVX-512 alike.
@@ -177,7 +177,7 @@ var bmi2Rules = []rule{
 // unmasked is the functions over slices whose lengths are all run.
 const unmasked = `^(insert(Each\d+)?|fill|selectBits|extract(\d+|Each(Unsigned|Signed)\d+))(AVX|NEON)`
 
-// columns is the functions of several columns.
+// columns matches the functions of several columns.
 const columns = `^(un)?pack\d`
 
 // amd64ProofRules are for AVX2 and AVX-512 alike.
@@ -228,7 +228,7 @@ func (e equivalent) is(m *mutant) bool {
 	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change()) && (e.skipped == "" || skipped)
 }
 
-// equivalents are those that are known, by instruction set.
+// equivalents has the known equivalents by instruction set.
 var equivalents = map[string][]equivalent{
 	"avx2": {
 		{
