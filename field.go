@@ -323,6 +323,9 @@ func (f *Field) wide(i, n int) (Field, bool) {
 // noescape returns p and hides it from escape analysis. That is safe here: the copies live in frames below the ones
 // they point to.
 func noescape(p unsafe.Pointer) unsafe.Pointer {
+	if instrumented {
+		return p // between the next two lines a sanitizer is called, and the stack may move
+	}
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
