@@ -30,7 +30,7 @@
 //
 // # Functions
 //
-// A lane is one index i: dst[i] and the elements that it is made from.
+// A lane is one index i: dst[i] and the elements that dst[i] is made from.
 //
 //   - [Insert], [InsertEach], [Fill], [Select], [Extract] and [ExtractEach] work
 //     on slices of one length, lane by lane.
@@ -44,8 +44,8 @@
 //
 // # The slice contract
 //
-// Every function over slices keeps this contract. dst stands for what a function
-// writes. Unpack writes its columns, whose contract is spelled out below.
+// Every function over slices keeps this contract. dst is the slice that a function
+// writes. Unpack writes its columns; their rules are below.
 //
 //   - Lengths. Every slice has dst's length. An active mask has one bit a lane,
 //     rounded up to whole elements.

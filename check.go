@@ -16,8 +16,8 @@ import (
 
 // apart reports whether two ranges of memory have no byte in common. The first is m
 // bytes long. The second is n bytes long and starts distance bytes before the first.
-// The distance wraps if it starts behind. Comparing distances avoids sums of
-// addresses, which could overflow.
+// The distance wraps if the second starts behind the first. Comparing distances
+// avoids sums of addresses, which could overflow.
 func apart(distance, m, n uintptr) bool { return distance >= n && -distance >= m }
 
 // fits reports whether s has dst's length, and overlaps dst exactly or not at all.
@@ -117,10 +117,10 @@ func overlap(fn string, s, t operand, exactAllowed bool) string {
 	return text
 }
 
-// memory returns the field's elements, with those in its gaps, as a nameless operand: a name would be allocated.
+// memory returns the field's elements and gaps as an operand without a name, because a name would be allocated.
 func (f *Field) memory() operand { return operand{"", uintptr(f.data), int(f.n), f.form.size()} }
 
-// named returns the elements of a call's field k as messages name them.
+// named returns the memory of a call's field k, with the name that messages give it.
 func (f *Field) named(k int) operand {
 	s := f.memory()
 	s.name = "fields[" + strconv.Itoa(k) + "]"
@@ -139,7 +139,7 @@ func survey(fields []Field, at uintptr, n int, size uintptr) (forms form, taken,
 		taken |= f.mask
 		if f.form.constant() {
 			forms |= f.form & unevenForm
-			// Unless it is uneven, that is value, which would take longer.
+			// Unless the field is uneven, this equals f.value() and is faster.
 			value |= bits.RotateLeft64(f.n, f.form.shift()) & f.mask
 			continue
 		}
@@ -179,7 +179,7 @@ func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit 
 			return false, false
 		}
 	}
-	// Seldom are the words among the columns.
+	// The words rarely lie among the columns.
 	if bytes := uintptr(n) * size; uint64(at) < end && start < uint64(at)+uint64(bytes) {
 		for k := range fields {
 			f := &fields[k]
@@ -199,7 +199,7 @@ func surveyColumns(fields []Field, at uintptr, n int, size uintptr) (plain, fit 
 	return plain, forms&((constantKind|arrayKind)*kindForm) == 0 && len(fields) <= maxFields
 }
 
-// apart reports whether a field of Unpack has no element in common with others.
+// apart reports whether a field of Unpack has no element in common with the others.
 func (f *Field) apart(others []Field) bool {
 	for k := range others {
 		if !f.memory().apart(others[k].memory()) && !f.interleaves(&others[k]) {
@@ -230,15 +230,15 @@ func (f *Field) interleaves(g *Field) bool {
 	return at+uint64(g.form.count()) <= stride || word+1 >= f.words()
 }
 
-// fits reports whether a field has elements for the words of a call, and is apart from them. A column may also be the
-// words exactly.
+// fits reports whether a field has elements for the words of a call and does not overlap them. A column may also
+// overlap the words exactly.
 func (f *Field) fits(words operand) bool {
 	s := f.memory()
 	return f.form.constant() || f.words() == uint64(words.n) &&
 		(s.apart(words) || !f.form.array() && s.at == words.at && s.size == words.size)
 }
 
-// fieldMisfit returns what fn panics with if it cannot take the fields, or the empty string.
+// fieldMisfit returns the message that fn panics with if it cannot take the fields, or "" if it can.
 func fieldMisfit(fn string, words operand, fields []Field) string {
 	if len(fields) > maxFields {
 		return "bfi: " + fn + ": len(fields) = " + strconv.Itoa(len(fields)) + ", want at most " + strconv.Itoa(maxFields)
@@ -273,13 +273,13 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 	return ""
 }
 
-// wrongWords returns what fn panics with if an Array has elements for another number of words.
+// wrongWords returns the message that fn panics with if an Array has elements for another number of words.
 func (f *Field) wrongWords(fn string, s, words operand) string {
 	return "bfi: " + fn + ": len(" + s.name + ") = " + strconv.Itoa(s.n) + ", " + strconv.FormatUint(f.stride(), 10) +
 		" to a word, is for " + strconv.FormatUint(f.words(), 10) + " words, want len(" + words.name + ") = " + strconv.Itoa(words.n)
 }
 
-// touchFields tells the sanitizers of every element of columns that Pack reads or Unpack writes, in n words.
+// touchFields calls touch for every element that Pack reads or Unpack writes, so that a sanitizer knows of it.
 func touchFields(fields []Field, n int, touch func(p unsafe.Pointer, n int, size uintptr)) {
 	for k := range fields {
 		f := &fields[k]

@@ -27,12 +27,13 @@ func supported() []level {
 // before Zen 3 have them in microcode, where a portable loop is faster.
 var fastPEXT = !(cpuid.CPU.IsVendor(cpuid.AMD) && cpuid.CPU.Family < 0x19 || cpuid.CPU.IsVendor(cpuid.Hygon))
 
-// vbmi reports whether the AVX-512 level can permute bytes across a vector. Not all
-// of its processors can.
+// vbmi reports whether the processor can permute bytes across a vector. Not every
+// processor with the AVX-512 level can.
 var vbmi = cpuid.CPU.Supports(cpuid.AVX512VBMI)
 
-// shareOfCache is how much of a socket's last-level cache one core can count on, as
-// measured. A call that moves more gains by streaming, however large the cache is.
+// shareOfCache is the part of a socket's last-level cache that one core can count on.
+// It was measured. A call that moves more gains by streaming, however large the cache
+// is.
 const shareOfCache = 80 << 20
 
 func init() {

@@ -30,14 +30,13 @@ type Field struct {
 //	bit   32      1 if elements are signed
 //	bits  33-38   the number of elements in a word, less 1
 //	bit   39      1 if the first element is highest
-//	bits  40-63   spare, signed: the bits of an element from bit from on, less the width
+//	bits  40-63   spare, signed: the number of an element's bits from bit from up, less the width
 //
-// Forms that are ORed together tell the largest size, and whether a form is uneven. If the arguments of Column are
+// The OR of several forms tells the largest size, and whether a form is uneven. If the arguments of Column are
 // constants, the compiler knows the whole form.
 //
-// A field is uneven if it has more bits than its elements have from bit from on. A column or a constant is plain if it
-// is not uneven, if it does not run past the word, and if it shares no bit with another field. Kernels take plain
-// columns.
+// A field is uneven if it has more bits than its elements have from bit from up. A column or a constant is plain if it
+// is not uneven, does not run past the word, and shares no bit with another field. Kernels take plain columns.
 type form uint64
 
 const (
@@ -47,14 +46,14 @@ const (
 	countForm    form = 1 << 33
 	reversedForm form = 1 << 39
 	spareForm    form = 1 << 40
-	unevenForm   form = 1 << 63 // the sign of what is spare
+	unevenForm   form = 1 << 63 // the sign of spare
 )
 
 // A kind is the binary logarithm of the elements' size, plus at most one of these.
 const (
 	signKind     = 4  // Pack adds the sign of each element, in all bits of the field
 	constantKind = 8  // every word has the same value
-	arrayKind    = 16 // a word has several elements, or elements lie between those of two words
+	arrayKind    = 16 // a word has several elements, or there are gaps between the words' elements
 )
 
 // maxFields bounds the fields of one call, so that plain fields made of them fit on the stack.
@@ -85,7 +84,8 @@ func (f form) array() bool    { return f&(arrayKind*kindForm) != 0 }
 func (f form) signed() bool   { return f&signedForm != 0 }
 func (f form) reversed() bool { return f&reversedForm != 0 }
 
-// uneven reports whether the field, or one of a union, has more bits than an element has from bit from on.
+// uneven reports whether a field has more bits than its element has from bit from up. A union is uneven if one of its
+// forms is; survey also marks overlap with this bit.
 func (f form) uneven() bool { return f&unevenForm != 0 }
 
 // Column returns the field at bits pos to pos+width-1, with values[i] as its value in word i. [Pack] reads values, and
@@ -125,9 +125,9 @@ func Array[E Word](values []E, count int, pos, width uint32) Field {
 	return f
 }
 
-// Every returns f with n elements from the first element of one word to the first element of the next. The elements
-// between, which f does not have, are neither read nor written. A second Every replaces the first. On a [Constant]
-// Every changes nothing.
+// Every returns f with n elements from the first element of one word to the first element of the next. The elements in
+// the gaps between words do not belong to f. They are neither read nor written. A second Every replaces the first. On a
+// [Constant] Every changes nothing.
 //
 // Every panics if n is less than the number of elements that a word has: 1 for a [Column].
 func (f Field) Every(n int) Field {
@@ -184,7 +184,7 @@ func Words[T Word, B ~uint8 | ~struct{ R, G, B, A uint8 }](s []B) []T {
 	return unsafe.Slice((*T)(pointer(s)), bytes/size)
 }
 
-// value returns what a constant puts in its field.
+// value returns a constant's bits at their place in the word.
 func (f *Field) value() uint64 {
 	v := f.n >> f.form.from()
 	if f.form.signed() {
@@ -193,7 +193,7 @@ func (f *Field) value() uint64 {
 	return v << f.form.pos() & f.mask
 }
 
-// stride returns the number of elements from one word's first to the next word's.
+// stride returns the number of elements from the first of one word to the first of the next.
 func (f *Field) stride() uint64 {
 	if f.form.array() {
 		return f.mask
@@ -224,7 +224,7 @@ func (f *Field) place(j int) uint32 {
 	return f.form.pos() + uint32(j)*f.form.width()
 }
 
-// bits returns the position and width of an Array's fields together, in a word of so many bits.
+// bits returns the position and width of an Array's fields together, cut to a word of wordBits bits.
 func (f *Field) bits(wordBits uint32) (pos, width uint32) {
 	pos = min(f.form.pos(), wordBits)
 	return pos, min(uint32(f.form.count())*f.form.width(), wordBits-pos)
@@ -275,12 +275,12 @@ func (f *Field) put(word uint64, wordBits uint32, i int) {
 	}
 }
 
-// mostStride bounds the strides at which kernels may read on into a gap: one that is longer may have a whole page, and
-// that page may not be readable.
+// mostStride bounds the strides at which kernels may read on into a gap. A longer gap may hold a whole page that is not
+// readable.
 const mostStride = 256
 
-// dense returns how the elements share a word of so many bits, if each field comes whole from its element and lies
-// whole in the word.
+// dense returns how the elements share a word of wordBits bits. It reports false unless each field fits its element and
+// the word.
 func (f *Field) dense(wordBits int) (dense, bool) {
 	count, width, from, pos := f.form.count(), int(f.form.width()), int(f.form.from()), int(f.form.pos())
 	if width == 0 || f.form.uneven() || pos+count*width > wordBits || f.stride() > mostStride {
@@ -289,8 +289,8 @@ func (f *Field) dense(wordBits int) (dense, bool) {
 	return dense{count, width, from, pos, f.form.reversed(), f.form.signed()}, true
 }
 
-// wide returns a column that has the field's bits in words i to i+n-1, and reports whether there is one. Its elements are
-// those of the field, or as wide as the field's stride. It may read the gap after an element.
+// wide returns a column with the field's values for words i to i+n-1, and reports whether there is one. The column's
+// elements are the field's elements, or words as wide as its stride, which include the gap after an element.
 func (f *Field) wide(i, n int) (Field, bool) {
 	size := f.form.size()
 	if !f.form.array() {

@@ -10,7 +10,7 @@ import (
 
 // Terms of the internals:
 //
-//	word     an element of what is inserted into or extracted from; its type is T
+//	word     a value of type T that fields are inserted into or extracted from
 //	lane     one index i of a call: dst[i] and the elements that it is made from
 //	field    bits of a word, given by pos and width
 //	column   a slice with the values of one field, an element for each word
@@ -35,7 +35,7 @@ const (
 
 var levelNames = [...]string{"generic", "neon", "avx2", "avx512"}
 
-// levelList is levelNames as messages have them, the best first.
+// levelList has the names for messages, the best first.
 const levelList = "avx512, avx2, neon, generic"
 
 func (l level) String() string { return levelNames[l] }
@@ -62,9 +62,9 @@ const pieceBytes = 64 << 10
 // while the process runs.
 func Kernel() string { return current.String() }
 
-// choose picks the best level of this machine that is not above the one named
-// limit. An empty limit is none. An unknown one is reported and is none either: a
-// library does not end the program that links it.
+// choose returns the best level of this machine that is not above the level named
+// limit. If limit is empty, every level will do. If limit is unknown, choose reports
+// that and ignores it, because a library must not end the program that links it.
 func choose(limit string) level {
 	most, known := parseLevel(limit)
 	if !known {

@@ -9,8 +9,8 @@ import "unsafe"
 // Where fields overlap, the later one wins.
 //
 // Pack keeps the slice contract in the package doc. An Array has as many elements as dst's words take. dst must not
-// overlap an Array, or a field with [Field.Every]. Pack panics if there are more than 64 fields, where an Array counts
-// as many times as it has elements in a word.
+// overlap an Array, or a field with [Field.Every]. Pack panics if there are more than 64 fields. An Array counts once
+// for each element in a word.
 func Pack[T Word](dst, base []T, fields ...Field) {
 	if base != nil && !fits(dst, base) {
 		panic(misfit("Pack", operandOf("dst", dst), operandOf("base", base)))
@@ -46,7 +46,7 @@ func packFit[T Word](dst, base []T, fields []Field, forms form, taken, value uin
 	}
 }
 
-// onePiece reports whether n lanes of so many bytes are few enough for one run of a kernel.
+// onePiece reports whether n lanes of lane bytes are few enough for one run of a kernel.
 func onePiece(n int, lane uintptr, fields int) bool {
 	return uintptr(n)*lane*uintptr(fields+1) <= pieceBytes
 }
@@ -101,8 +101,8 @@ func packUneven[T Word](dst, base []T, fields []Field, lane uintptr) {
 	}
 }
 
-// plan makes plain fields of others, in an array with room for two each. It also returns the bits that base keeps, and
-// the bits that constants set.
+// plan makes plain fields of any fields. array has room for two per field. plan also returns the bits that base keeps,
+// and the bits that constants set.
 //
 // It works backwards, because later fields win: each field keeps the bits that no later field takes.
 func plan(array, fields []Field) (plain []Field, keep, value uint64) {
@@ -123,7 +123,7 @@ func plan(array, fields []Field) (plain []Field, keep, value uint64) {
 			continue
 		}
 		if f.form.uneven() {
-			// The element's bits end here. The bits above are its sign.
+			// The element's bits end here. The field's bits above are copies of its sign, or zeros.
 			end := max(int(f.form.pos())+8*int(f.form.size())-int(f.form.from()), 0)
 			beyond := mask &^ low(uint32(end))
 			mask &^= beyond
@@ -173,7 +173,7 @@ func allFull(fields []Field) bool {
 	return true
 }
 
-// packWord packs word i alone, which may lack elements.
+// packWord packs word i alone. Fields may lack elements for it.
 func packWord[T Word](dst, base []T, fields []Field, i int) {
 	var word uint64
 	if base != nil {
@@ -187,11 +187,11 @@ func packWord[T Word](dst, base []T, fields []Field, i int) {
 	dst[i] = T(word)
 }
 
-// tileBytes is the size of the memory for words of Arrays. It stays in the first-level cache.
+// tileBytes is the size of a tile: memory for words of Arrays, small enough to stay in the first-level cache.
 const tileBytes = 2 << 10
 
-// packTiles makes columns of the Arrays, and then packs all fields. columns has room for as many fields. An Array becomes
-// a column of words in a tile, unless wide has a column for it.
+// packTiles makes columns of the Arrays in columns, and then packs all fields. An Array becomes a column of words in a
+// tile, unless wide returns a column for it.
 func packTiles[T Word](dst, base []T, fields, columns []Field) {
 	size := int(unsafe.Sizeof(T(0)))
 	tiles := 0

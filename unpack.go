@@ -12,7 +12,7 @@ import "unsafe"
 // Unpack keeps the slice contract in the package doc. An Array has as many elements as src's words give. Arrays, and
 // fields with [Field.Every], must not overlap src. A field may lie in the gaps that Every leaves in another field, if
 // both have the same element size and the same n. Unpack panics if a field is a [Constant], or if there are more than
-// 64 fields, where an Array counts as many times as it has elements in a word.
+// 64 fields. An Array counts once for each element in a word.
 func Unpack[T Word](src []T, fields ...Field) {
 	plain, fit := surveyColumns(fields, address(src), len(src), unsafe.Sizeof(T(0)))
 	if !fit {
@@ -26,8 +26,8 @@ func Unpack[T Word](src []T, fields ...Field) {
 	unpackFit(src, fields, plain)
 }
 
-// unpackBytes is the part of src that Unpack takes apart at a time. It stays in the first-level cache, next to the
-// columns.
+// unpackBytes bounds the piece of src that Unpack takes apart at a time. A piece stays in the first-level cache, next to
+// the columns.
 const unpackBytes = 4 << 10
 
 // unpackFit unpacks columns that fit.
@@ -140,7 +140,7 @@ func unpackArrays[T Word](src []T, fields []Field) {
 	}
 }
 
-// unpackRest unpacks the fields that are no Arrays.
+// unpackRest unpacks all fields except Arrays.
 func unpackRest[T Word](src []T, fields []Field) {
 	var array [maxFields]Field
 	columns := array[:0]
@@ -153,8 +153,8 @@ func unpackRest[T Word](src []T, fields []Field) {
 	unpackFit(src, columns, plain)
 }
 
-// scatter unpacks words to the elements of fields[0], an Array. If bytes can be moved to several fields together, it does
-// the others too. It returns a bit for each field that is done.
+// scatter unpacks words to the elements of fields[0], an Array. If it can move bytes to several fields together, it
+// unpacks the other fields too. It returns a bit for each field that is done.
 func scatter[T Word](src []T, fields []Field) (done uint64) {
 	size := int(unsafe.Sizeof(T(0)))
 	f, n := &fields[0], len(src)

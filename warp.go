@@ -3,8 +3,8 @@ package bfi
 // WarpSize is the number of lanes of a warp.
 const WarpSize = 32
 
-// Register is an integer type of 32 or 64 bits, as a lane of a GPU has it in a
-// register, or a type whose underlying type is one.
+// Register is an integer type of 32 or 64 bits, the sizes of a GPU's registers, or a
+// type whose underlying type is one.
 type Register interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64 | ~uintptr
 }
