@@ -27,8 +27,8 @@ const (
 	flagNull
 )
 
-// events are the columns of a group as slices. Those of a type that Arrow has in one
-// piece share its memory.
+// events are the columns of a group as slices. If Arrow has a column as one slice of
+// this type, both share the memory.
 type events struct {
 	time            []arrow.Timestamp
 	shard, sequence []uint16
@@ -69,7 +69,8 @@ func (e *events) take(g group, table arrow.Table, tenants []string) error {
 	return nil
 }
 
-// whole returns a column without nulls as one array. It copies only if there are several.
+// whole returns a column as one array, and an error if a value is null. It copies only
+// if the column has several chunks.
 func whole[A arrow.Array](g group, table arrow.Table, name string) (a A, err error) {
 	joined, err := join(column(table, name))
 	if err != nil {
@@ -85,7 +86,7 @@ func join(c *arrow.Chunked) (arrow.Array, error) {
 	return array.Concatenate(c.Chunks(), memory.DefaultAllocator)
 }
 
-// notNull returns an error if a value is null. The array begins at a row of the group.
+// notNull returns an error if a value is null. The array begins at row first of the group.
 func notNull(g group, name string, first int, a arrow.Array) error {
 	if a.NullN() == 0 {
 		return nil
@@ -97,8 +98,8 @@ func notNull(g group, name string, first int, a arrow.Array) error {
 	return g.row(first+i, "%s is null", name)
 }
 
-// tenantCodes returns the numbers of a group's tenants: the column's, or those of
-// names in their order.
+// tenantCodes returns the number of each row's tenant. If the column has strings, the
+// number is the string's index in names.
 func tenantCodes(g group, table arrow.Table, names []string) ([]uint32, error) {
 	chunks := column(table, "tenant")
 	if chunks.DataType().ID() == arrow.UINT32 {
@@ -145,7 +146,7 @@ func (e *events) takeFlags(g group, table arrow.Table) error {
 		return nil
 	}
 	e.valid = cut(flags.NullBitmapBytes(), offset, n)
-	set := make([]byte, len(e.valid)) // Arrow leaves open what a null's bit is
+	set := make([]byte, len(e.valid)) // in Arrow a null's bit may be 0 or 1
 	bitutil.BitmapAnd(e.flag, e.valid, 0, 0, set, 0, int64(n))
 	e.flag = set
 	return nil

@@ -4,7 +4,7 @@
 //	beam -in '/data/events/*.parquet' -out /data/keys
 //
 // Without -in it packs a million rows that it makes itself. Apache Beam runs the
-// pipeline: in this process by default, or where Beam's own flags say.
+// pipeline, by default in this process. Beam's own flags choose another runner.
 package main
 
 import (
@@ -36,7 +36,7 @@ import (
 // progressInterval is the time between two lines of progress.
 var progressInterval = time.Second
 
-// A job is what the flags ask for.
+// A job has the values of the flags.
 type job struct {
 	in, out string
 	rows    int64
@@ -58,7 +58,7 @@ func main() {
 }
 
 // start checks the arguments, prepares the directory and the runner, runs the job
-// and prints what it did.
+// and prints a summary.
 func start(ctx context.Context, j job, args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected argument %q, want flags only", args[0])
@@ -107,7 +107,7 @@ func prepare(ctx context.Context, out *string) (err error) {
 	return err
 }
 
-// removePartial removes what a failed job has written.
+// removePartial removes the partial files of a failed job.
 func removePartial(ctx context.Context, out string) {
 	fs, err := filesystem.New(ctx, out)
 	if err != nil {
@@ -123,7 +123,7 @@ func removePartial(ctx context.Context, out string) {
 }
 
 // embed starts Prism, Beam's runner for one machine, in this process. beam.Run would
-// do it as well, but would not say where, and progress has to ask it.
+// start it too, but would not tell its address, and watch needs the address.
 func embed(ctx context.Context) error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // beam.Run returns Prism's errors too
 	free, err := net.Listen("tcp", "localhost:0")
@@ -140,7 +140,7 @@ func embed(ctx context.Context) error {
 	return nil
 }
 
-// A summary is what Beam's counters say of a whole job.
+// A summary has Beam's counters for a whole job, and the time that the job took.
 type summary struct {
 	counts  map[string]int64
 	elapsed time.Duration
@@ -173,7 +173,7 @@ func (j job) run(ctx context.Context, stderr io.Writer) (*summary, error) {
 	return s, nil
 }
 
-// plain returns an error of this program without what Beam wraps around it.
+// plain returns an error of this program without the text that Beam puts around it.
 func plain(err error) error {
 	if _, text, ok := strings.Cut(err.Error(), mark); ok {
 		text, _, _ = strings.Cut(text, mark)
@@ -182,7 +182,8 @@ func plain(err error) error {
 	return err
 }
 
-// text says what a job did, and which part of the time of all cores packing took.
+// text returns the lines to print about a job: rows, bytes, the rate, and the time of
+// each step.
 func (s *summary) text(j job) string {
 	with := "bfi, kernel " + bfi.Kernel()
 	if j.loop {
@@ -211,7 +212,7 @@ func watch(ctx context.Context, stderr io.Writer) {
 	client := jobpb.NewJobServiceClient(connection)
 	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
-	// Prism counts rows of unfinished bundles, but of one at a time. So its count may fall.
+	// Prism's count includes the rows of one unfinished bundle at a time, so it may fall.
 	most := int64(0)
 	for {
 		select {
@@ -226,7 +227,8 @@ func watch(ctx context.Context, stderr io.Writer) {
 	}
 }
 
-// rowsSoFar returns the counter of rows of the job that has this program's job name.
+// rowsSoFar returns the number of rows that the job with this program's job name has
+// counted.
 func rowsSoFar(ctx context.Context, client jobpb.JobServiceClient) (n int64, err error) {
 	jobs, err := client.GetJobs(ctx, &jobpb.GetJobsRequest{})
 	if err != nil {

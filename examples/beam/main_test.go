@@ -54,7 +54,7 @@ func refused(t *testing.T, j job, want string) {
 	}
 }
 
-// writeInput writes a file of which each table is a row group.
+// writeInput writes a file with a row group for each table.
 func writeInput(t *testing.T, name string, tables ...arrow.Table) string {
 	t.Helper()
 	file, err := os.Create(name)
@@ -76,7 +76,8 @@ func writeInput(t *testing.T, name string, tables ...arrow.Table) string {
 	return name
 }
 
-// replaced returns the table with another column, or without one if with is nil.
+// replaced returns the table with the named column replaced by with, or removed if with
+// is nil.
 func replaced(table arrow.Table, name string, with arrow.Array) arrow.Table {
 	var fields []arrow.Field
 	var list []arrow.Column
@@ -94,7 +95,7 @@ func replaced(table arrow.Table, name string, with arrow.Array) arrow.Table {
 	return array.NewTable(arrow.NewSchema(fields, nil), list, table.NumRows())
 }
 
-// uint16s returns a column; null is the index of a null, or -1.
+// uint16s returns a column of n values. The value at index null is null, unless null is -1.
 func uint16s(n, null int, value func(i int) uint16) arrow.Array {
 	b := array.NewUint16Builder(memory.DefaultAllocator)
 	for i := range n {
@@ -109,7 +110,7 @@ func uint16s(n, null int, value func(i int) uint16) arrow.Array {
 
 func small(i int) uint16 { return uint16(i % 32) }
 
-// numbered returns a table whose tenants are numbers: those of their names.
+// numbered returns the table with each tenant's name replaced by the number in the name.
 func numbered(table arrow.Table) arrow.Table {
 	b := array.NewUint32Builder(memory.DefaultAllocator)
 	names := column(table, "tenant").Chunk(0).(*array.Dictionary)
@@ -250,7 +251,8 @@ func same(t *testing.T, a, b string) {
 	}
 }
 
-// TestMade runs the job that makes its rows, three times: the third with a plain loop.
+// TestMade runs the job three times on rows that it makes itself, the third time with a
+// plain loop. Then it runs the job on the output.
 func TestMade(t *testing.T) {
 	const rows = 2*groupRows + 12345
 	defer func(d time.Duration) { progressInterval = d }(progressInterval)
@@ -291,7 +293,7 @@ func TestFiles(t *testing.T) {
 		table := group{Index: i, Rows: rows}.make()
 		names, numbers = append(names, table), append(numbers, numbered(table))
 	}
-	// All names must be there, or they have other numbers.
+	// Every name must occur. A missing name would change the numbers of the names after it.
 	all := group{Index: 3, Rows: 20000}.make()
 	names, numbers = append(names, all), append(numbers, numbered(all))
 	for kind, tables := range map[string][]arrow.Table{"names": names, "numbers": numbers} {
@@ -340,7 +342,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestRefused names file, column and row of what is wrong.
+// TestRefused checks that errors name the file, the column and the row.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	good := group{Rows: 1000}.make()

@@ -17,7 +17,7 @@ import (
 
 const (
 	namespace = "keys" // of the counters
-	mark      = "\x01" // around the text of an error, so that plain finds it in what Beam makes of it
+	mark      = "\x01" // around the text of an error, so that plain finds the text in Beam's error
 )
 
 var (
@@ -44,7 +44,7 @@ func init() {
 // pipeline returns the pipeline of a job:
 //
 //	list      finds the row groups, and checks their columns
-//	tenants   collects the names of tenants, all of which packing must know
+//	tenants   collects the names of all tenants, which pack needs
 //	pack      reads a row group, packs its keys, and writes a part under a temporary name
 //	rename    gives the parts their names when all are written
 func (j job) pipeline() *beam.Pipeline {
@@ -107,11 +107,11 @@ func (f *tenantsFn) ProcessElement(ctx context.Context, g group, emit func(strin
 	return nil
 }
 
-// A part is a file of the output, which has one row group.
+// A part is a file of the output. It has one row group.
 type part struct{ Temporary, Name string }
 
-// packFn works on as many row groups at a time as the worker has cores. A runner may
-// give a bundle of row groups to one thread, and Prism does.
+// packFn works on as many row groups at a time as the worker has cores. Some runners,
+// Prism among them, give a bundle of row groups to one thread.
 type packFn struct {
 	Out     string
 	Loop    bool
@@ -189,7 +189,7 @@ func (f *packFn) pack(ctx context.Context, g group, tenants []string) (p packed)
 		return p
 	}
 	defer table.Release()
-	keys := make([]uint64, table.NumRows()) // here, so that packing is timed without the memory's first use
+	keys := make([]uint64, table.NumRows()) // here, so that the time of packing does not include the allocation
 	lap(&p.readTime)
 	var e events
 	if p.err = e.take(g, table, tenants); p.err != nil {
@@ -219,7 +219,7 @@ func (f *renameFn) ProcessElement(ctx context.Context, _ int, parts func(*part) 
 	return nil
 }
 
-// userCounters returns those of a job's metrics that are counters of DoFns.
+// userCounters returns a job's metrics that are counters of DoFns.
 func userCounters(list []*pipepb.MonitoringInfo) []*pipepb.MonitoringInfo {
 	return slices.DeleteFunc(list, func(m *pipepb.MonitoringInfo) bool {
 		return m.GetUrn() != metricsx.UrnToString(metricsx.UrnUserSumInt64)

@@ -45,7 +45,7 @@ func isNames(t arrow.DataType) bool {
 type group struct {
 	File  string // empty if made
 	Index int
-	First int64 // number in the file of the group's first row
+	First int64 // the first row's number in the file
 	Rows  int64
 	Size  int64  // bytes of its columns in the file
 	Part  string // name of its part of the output
@@ -134,7 +134,8 @@ func open(ctx context.Context, name string) (r *pqarrow.FileReader, numbers map[
 	return r, numbers, nil
 }
 
-// groupsOf returns the row groups of a file, the number of which is in the names of parts.
+// groupsOf returns the row groups of a file. The names of their parts have the file's
+// number.
 func groupsOf(ctx context.Context, number int, name string) ([]group, error) {
 	r, numbers, err := open(ctx, name)
 	if err != nil {
@@ -211,7 +212,7 @@ const (
 	groupRows = 1 << 17 // rows of a group that is made
 )
 
-// madeGroups returns the groups of so many rows.
+// madeGroups returns the groups for the given number of rows.
 func madeGroups(rows int64) []group {
 	var list []group
 	for first := int64(0); first < rows; first += groupRows {

@@ -19,8 +19,8 @@ import (
 // partial ends the names of parts while the job runs.
 const partial = ".partial"
 
-// write writes the keys and the columns that they came from to a part with a
-// temporary name. The name is random, because a runner may try a part twice at once.
+// write writes the keys and their columns to a part with a temporary name. The name is
+// random, because a runner may try a part twice at once.
 func write(ctx context.Context, out, name string, table arrow.Table, keys []uint64) (p part, size int64, err error) {
 	p.Name = strings.TrimSuffix(out, "/") + "/" + name
 	p.Temporary = fmt.Sprintf("%s.%08x%s", p.Name, rand.Uint32(), partial)
@@ -56,7 +56,7 @@ func withKeys(table arrow.Table, keys []uint64) arrow.Table {
 
 // writeParquet writes a table as one row group, and closes w.
 func writeParquet(w io.WriteCloser, table arrow.Table) error {
-	// Nearly all keys and times differ, so that a dictionary of them is of no use.
+	// Nearly all keys and times differ, so a dictionary of them would be useless.
 	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithDictionaryFor("key", false), parquet.WithDictionaryFor("time", false))
 	f, err := pqarrow.NewFileWriter(table.Schema(), w, props, pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
