@@ -1,6 +1,6 @@
 // Command pixels splits a picture into planes and packs them into pixels of 16 bits
-// (RGB565), and of 10, 10, 10 and 2 bits. It checks both, and writes the picture that
-// the 16 bits have kept.
+// (RGB565), and of 10, 10, 10 and 2 bits. It checks both, and writes the picture made
+// from the 16 bits.
 //
 //	pixels [-o OUT] [PNG]
 //
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// maxPixels is the most pixels of a picture. They take some 2 GB of memory.
+// maxPixels bounds the pixels of a picture. At the bound they take some 2 GB of memory.
 const maxPixels = 1 << 26
 
 func run(in, out string, stdout io.Writer) error {
@@ -92,8 +92,8 @@ func read(path string) (image.Image, error) {
 	return picture, nil
 }
 
-// sample returns a picture that shows lost bits: fading colors, and on them a gray disk
-// with a translucent lower half.
+// sample returns a picture on which lost bits show: fading colors, and a gray disk with
+// a translucent lower half.
 func sample() image.Image {
 	const width, height, radius = 320, 240, 80
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
@@ -113,8 +113,8 @@ func sample() image.Image {
 type planes struct{ red, green, blue, alpha []uint8 }
 
 // takeApart splits a picture into planes of 8 bits. It reads each type that package png
-// returns without converting it: drawing it into another type would premultiply colors by
-// alpha, and translucent colors would lose bits.
+// returns without converting it. If it drew the picture into another type, colors would
+// be premultiplied by alpha, and translucent colors would lose bits.
 func takeApart(picture image.Image) (planes, error) {
 	n := picture.Bounds().Dx() * picture.Bounds().Dy()
 	p := planes{make([]uint8, n), make([]uint8, n), make([]uint8, n), bytes.Repeat([]byte{0xff}, n)}
@@ -171,8 +171,8 @@ func (p planes) rgb565() []uint16 {
 	return words
 }
 
-// rgb10a2 repeats the high bits of a color below its low ones, so that 255 becomes
-// 1023.
+// rgb10a2 widens colors to 10 bits: it repeats their two high bits below their low bits,
+// so 255 becomes 1023.
 func (p planes) rgb10a2() []uint32 {
 	words := make([]uint32, len(p.red))
 	bfi.Pack(words, nil, bfi.Column(p.alpha, 30, 2).From(6),
@@ -182,7 +182,8 @@ func (p planes) rgb10a2() []uint32 {
 	return words
 }
 
-// fromRGB565 repeats high bits too, so that 31 and 63 become 255.
+// fromRGB565 widens colors to 8 bits. It repeats their high bits too, so 31 and 63 become
+// 255.
 func fromRGB565(rgb565 []uint16, alpha []uint8) []uint32 {
 	words := make([]uint32, len(rgb565))
 	bfi.Pack(words, nil, bfi.Column(alpha, 24, 8),
@@ -192,8 +193,7 @@ func fromRGB565(rgb565 []uint16, alpha []uint8) []uint32 {
 	return words
 }
 
-// check computes every pixel again, by arithmetic on the color that the picture
-// itself gives for it.
+// check computes every pixel again, by arithmetic on the color that picture.At returns.
 func check(picture image.Image, p planes, rgb565 []uint16, rgb10a2, back []uint32) error {
 	ten := func(c uint32) uint32 { return c*4 + c/64 }
 	bounds := picture.Bounds()
@@ -212,8 +212,8 @@ func check(picture image.Image, p planes, rgb565 []uint16, rgb10a2, back []uint3
 	return nil
 }
 
-// straight returns a color of a PNG in 8 bits each, not premultiplied by alpha.
-// Except for the two types that it names, those colors are opaque.
+// straight returns a color of a PNG in 8 bits each, not premultiplied by alpha. Colors of
+// types other than NRGBA and NRGBA64 are opaque.
 func straight(c color.Color) (r, g, b, a uint32) {
 	switch c := c.(type) {
 	case color.NRGBA:

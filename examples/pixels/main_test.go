@@ -25,11 +25,11 @@ type testPicture struct {
 	want []color.NRGBA
 }
 
-// pictures are one of each type that package png returns.
+// pictures returns a picture of each type that package png returns.
 func pictures() []testPicture {
-	const width, height = 101, 73 // which nothing divides
+	const width, height = 101, 73 // primes
 	r := rand.New(rand.NewPCG(20, 3))
-	// Premultiplied alpha leaves the fewest bits of colors that are nearly transparent.
+	// Nearly transparent colors lose the most bits when they are premultiplied by alpha.
 	alphas := []uint16{0, 0x0100, 0x4000, 0xffff}
 	random := func() color.NRGBA64 {
 		return color.NRGBA64{uint16(r.Uint32()), uint16(r.Uint32()), uint16(r.Uint32()), alphas[r.IntN(len(alphas))]}
@@ -151,15 +151,15 @@ func TestForgedSize(t *testing.T) {
 		refused       bool
 	}{
 		{1 << 20, 1 << 20, true}, {1<<31 - 1, 1 << 16, true}, {maxPixels + 1, 1, true}, {1 << 13, 1<<13 + 1, true},
-		{1, 2, false}, // too few pixels follow, but so many would do
+		{1, 2, false}, // the size is allowed, but too few pixels follow
 	} {
 		path := write(t, image.NewGray(image.Rect(0, 0, 1, 1)))
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A signature of 8 bytes, 4 of length, then what the checksum covers: IHDR, width,
-		// height and 5 bytes more.
+		// The header has a signature of 8 bytes and 4 bytes of length. The checksum covers the
+		// rest: IHDR, width, height and 5 bytes more.
 		binary.BigEndian.PutUint32(data[16:], test.width)
 		binary.BigEndian.PutUint32(data[20:], test.height)
 		binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
@@ -225,10 +225,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckBegins takes planes from a picture that was drawn, so its colors were
-// premultiplied by alpha. The check must see that, because it begins with the picture.
+// TestCheckBegins takes planes from a drawn picture, whose colors were premultiplied by
+// alpha. The check must see that, because it begins with the picture.
 func TestCheckBegins(t *testing.T) {
-	for _, picture := range pictures()[4:] { // those that have alpha
+	for _, picture := range pictures()[4:] { // pictures with alpha
 		premultiplied, drawn := image.NewRGBA(picture.Bounds()), image.NewNRGBA(picture.Bounds())
 		draw.Draw(premultiplied, drawn.Rect, picture, image.Point{}, draw.Src)
 		draw.Draw(drawn, drawn.Rect, premultiplied, image.Point{}, draw.Src)

@@ -107,8 +107,8 @@ func millions(n uint64, t time.Duration) float64 {
 // generate makes n UUIDs and checks them all. If out is not nil, it writes them to out. It
 // returns the time that the calls of bfi took.
 func generate(n uint64, out, progress io.Writer) (inBFI time.Duration, err error) {
-	// ChaCha8 is cryptographically strong, so no UUID can be guessed from others. It takes
-	// only its seed from the system's randomness, which is slow.
+	// ChaCha8 is cryptographically strong, so no UUID can be guessed from others. Only the
+	// seed comes from the system's randomness, which is slow.
 	var seed [32]byte
 	crand.Read(seed[:])
 	random := rand.NewChaCha8(seed)
@@ -128,7 +128,7 @@ func generate(n uint64, out, progress io.Writer) (inBFI time.Duration, err error
 		}
 
 		start := time.Now()
-		// A clock that is set back holds time still.
+		// If the clock is set back, the time stands still.
 		now = max(now, uint64(start.UnixMilli()))
 		bfi.Pack(high, high, bfi.Constant(now, 16, 48), bfi.Constant(version, 12, 4))
 		bfi.Fill(low, variant, low, 62, 2)
@@ -152,7 +152,7 @@ func generate(n uint64, out, progress io.Writer) (inBFI time.Duration, err error
 // prints those that pass, one a line.
 type printer struct {
 	out  *bufio.Writer
-	last uint64 // time of the UUID before
+	last uint64 // time of the previous UUID
 }
 
 func (p *printer) print(high, low []uint64) error {

@@ -83,8 +83,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestRandomBits checks that each of the 74 random bits has both values in 1,000 UUIDs. By
-// chance one has not, once in 2^993 runs.
+// TestRandomBits checks that each of the 74 random bits has both values in 1,000 UUIDs. It
+// fails by chance once in 2^993 runs.
 func TestRandomBits(t *testing.T) {
 	var stdout strings.Builder
 	if err := run([]string{"-n", "1000"}, &stdout, io.Discard); err != nil {
@@ -225,7 +225,7 @@ func TestUnwritableFile(t *testing.T) {
 
 var errFull = errors.New("full")
 
-// A fullWriter is a writer with room for so many bytes.
+// A fullWriter is a writer with room for a number of bytes.
 type fullWriter int
 
 func (w *fullWriter) Write(b []byte) (int, error) {
@@ -323,7 +323,7 @@ func TestPrinterRejects(t *testing.T) {
 			if err := p.print([]uint64{high}, []uint64{low}); err != nil {
 				t.Fatal(err)
 			}
-			// The order of time holds over calls.
+			// The order of times is checked across calls.
 			err := p.print([]uint64{test.high}, []uint64{test.low})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
