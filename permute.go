@@ -22,6 +22,18 @@ type move struct {
 // groupBytes is the most bytes that a group may have, in dst and in a move.
 const groupBytes = 16
 
+// bytes returns the first of a group's bytes that are moved, and the number of bytes from it to the last one that is
+// moved. The number is 0 if no byte is moved.
+func (m *move) bytes(d int) (first, span int) {
+	first, last := groupBytes, -1
+	for _, from := range m.from[:d] {
+		if from >= 0 {
+			first, last = min(first, int(from)), max(last, int(from))
+		}
+	}
+	return first, max(last+1-first, 0)
+}
+
 // An origin is where one byte of each group comes from.
 type origin struct {
 	data   unsafe.Pointer

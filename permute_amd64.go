@@ -17,9 +17,9 @@ import (
 // permutes reports whether the current level has a kernel for permute.
 func permutes() bool { return current >= levelAVX2 }
 
-// permutable reports whether that kernel is fast for n groups of d bytes.
+// permutable reports whether there is such a kernel that is fast for n groups of d bytes.
 func permutable(d, n int, gaps uint16, moves []move) bool {
-	return permutesAll() || gaps == 0 && n*d >= halvesBytes && shuffles(d, moves) <= mostShuffles
+	return permutesAll() || permutes() && gaps == 0 && n*d >= halvesBytes && shuffles(d, moves) <= mostShuffles
 }
 
 // permutesAll reports whether the level permutes bytes across whole vectors.
@@ -95,18 +95,6 @@ const (
 
 // wideShift returns the logarithm of the number of groups in a wide one.
 func wideShift(d int) int { return int(stepGroups[d].shift) - 2 }
-
-// bytes returns the first of a group's bytes that are moved, and the number of bytes from it to the last one that is
-// moved. The number is 0 if no byte is moved.
-func (m *move) bytes(d int) (first, span int) {
-	first, last := groupBytes, -1
-	for _, from := range m.from[:d] {
-		if from >= 0 {
-			first, last = min(first, int(from)), max(last, int(from))
-		}
-	}
-	return first, max(last+1-first, 0)
-}
 
 // chunk returns how many groups a chunk has, given how many a wide group has.
 func (m *move) chunk(span, groups int) int {

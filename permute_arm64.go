@@ -15,13 +15,14 @@ import (
 // permutes reports whether the current level has a kernel for permute.
 func permutes() bool { return current == levelNEON }
 
-// permutable reports whether the kernel is fast for n groups of d bytes: whether one TBL finds all bytes of a vector.
+// permutable reports whether there is such a kernel that is fast for n groups of d bytes. It is fast if one TBL finds all
+// bytes of a vector.
 func permutable(d, n int, gaps uint16, moves []move) bool {
 	sources, groups := 0, stepGroups(d)
 	for k := range moves {
 		sources += (groups*moves[k].stride + vectorBytes - 1) / vectorBytes
 	}
-	return sources <= mostSources && n >= 4*groups
+	return permutes() && sources <= mostSources && n >= 4*groups
 }
 
 // stepGroups returns the number of groups of d bytes that fit a vector, rounded down to a power of two.
@@ -50,12 +51,12 @@ type steps struct {
 	count   int                                   // the steps for which the sources may be read and dst may be written
 }
 
-// A span is the part of a move's group that is used: the bytes from first to before end.
-type span struct{ first, end int }
+// A span is the part of a move's group that is used: its first byte, and the number of bytes, which may be 0.
+type span struct{ first, bytes int }
 
 // sourcesOf returns how many vectors hold the bytes of that many groups.
 func (s span) sourcesOf(groups, stride int) int {
-	return ((groups-1)*stride + s.end - s.first + vectorBytes - 1) / vectorBytes
+	return ((groups-1)*stride + s.bytes + vectorBytes - 1) / vectorBytes
 }
 
 // permuteVectors is permute with a kernel, if there are enough groups.
@@ -114,15 +115,10 @@ func (s *steps) plan(dst unsafe.Pointer, d, n int, low, high uint64, moves []mov
 	for k := range moves {
 		m := &moves[k]
 		exact = exact || m.data == dst
+		spans[k].first, spans[k].bytes = m.bytes(d)
 		for j, f := range m.from[:d] {
-			if f < 0 {
-				continue
-			}
-			from[j] = int8(k)
-			if t := &spans[k]; t.end == 0 {
-				t.first, t.end = int(f), int(f)+1
-			} else {
-				t.first, t.end = min(t.first, int(f)), max(t.end, int(f)+1)
+			if f >= 0 {
+				from[j] = int8(k)
 			}
 		}
 	}
@@ -145,7 +141,7 @@ func (s *steps) plan(dst unsafe.Pointer, d, n int, low, high uint64, moves []mov
 	base := 0
 	for k := range moves {
 		m, t := &moves[k], spans[k]
-		if t.end == 0 {
+		if t.bytes == 0 {
 			continue
 		}
 		for j, f := range m.from[:d] {
@@ -183,7 +179,7 @@ func (s *steps) choose(d int, exact bool, constant int, spans []span, moves []mo
 	count := func(groups int) int {
 		sources := constant
 		for k := range spans {
-			if spans[k].end > 0 {
+			if spans[k].bytes > 0 {
 				sources += spans[k].sourcesOf(groups, moves[k].stride)
 			}
 		}
@@ -218,9 +214,9 @@ func (s *steps) limit(d, n int, spans []span, moves []move) {
 	s.count = n
 	upTo(n*d-s.vectors*vectorBytes, s.groups*d)
 	for k := range moves {
-		if t := spans[k]; t.end > 0 {
+		if t := spans[k]; t.bytes > 0 {
 			stride := moves[k].stride
-			upTo((n-1)*stride+t.end-t.first-t.sourcesOf(s.groups, stride)*vectorBytes, s.groups*stride)
+			upTo((n-1)*stride+t.bytes-t.sourcesOf(s.groups, stride)*vectorBytes, s.groups*stride)
 		}
 	}
 }

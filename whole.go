@@ -207,7 +207,7 @@ func (m *wholeMoves) pays(d, n int) bool {
 
 // permutable reports whether permute has a kernel that is fast for n groups of d bytes.
 func (m *wholeMoves) permutable(d, n int) bool {
-	return permutes() && permutable(d, n, m.gaps, m.list[:m.count])
+	return permutable(d, n, m.gaps, m.list[:m.count])
 }
 
 // movesBytes reports whether moving n groups of d bytes may be faster than packing fields. tiles is the number of fields
@@ -224,7 +224,7 @@ func movesBytes(tiles, d, n int) bool {
 
 // mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. If not, the search for moves
 // is left out, which matters for short calls.
-func mayPermute(d, n int) bool { return permutes() && permutable(d, n, 0, nil) }
+func mayPermute(d, n int) bool { return permutable(d, n, 0, nil) }
 
 // quick reports whether permute has a kernel that is fast for n groups of d bytes, or no kernel at all.
 func (m *wholeMoves) quick(d, n int) bool { return !permutes() || m.permutable(d, n) }
