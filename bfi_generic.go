@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// The portable kernels run where there is no assembly. They are compiled and tested
-// everywhere. Their one idea is that a general register holds several narrow words, and
-// that one shift and one mask process all of them. So each kernel has two loops. The
-// first processes words a register at a time. The second processes the words that are
-// left, and words that are wider than a register.
+// The portable kernels run if there is no assembly. They are compiled and tested
+// everywhere. A general register holds several narrow words, and one shift and one mask
+// change all of them at once. So each kernel has two loops. The first loop takes a whole
+// register at a time. The second loop takes the words that are left, and words that are
+// wider than a register.
 
 // anyAlignment reports whether the processor loads a register from any address. The
 // compiler has the same list.
@@ -329,7 +329,7 @@ func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, k
 	words := lanesOf[T](dst, lo, hi-lo)
 	for k := range fields {
 		if fields[k].data == dst {
-			// dst is this column too, so it is read before dst is written.
+			// dst is also this column, so each tile is read whole before it is written.
 			var tile [64]T
 			for ; len(words) > 0; lo += len(tile) {
 				some := tile[:min(len(tile), len(words))]
@@ -342,7 +342,7 @@ func packGeneric[T Word](dst, base unsafe.Pointer, fields []Field, lo, hi int, k
 	packWords(words, base, fields, lo, keep, value)
 }
 
-// fewWords is the number of words that are not worth looking for a faster loop.
+// If there are at most fewWords words, looking for a faster loop does not pay.
 const fewWords = 8
 
 // packWords packs words. The first is for lane lo.
@@ -470,8 +470,8 @@ func putColumns[E, T Word](words []T, f, g *Field, lo int) {
 	}
 }
 
-// sign returns the element's bit that gets the field's top bit. It returns 0 if the
-// column is unsigned.
+// sign returns the field's top bit at its place in an element of Unpack. It returns 0 if
+// the elements are unsigned.
 func (f *Field) sign() uint64 {
 	if f.form&signedForm == 0 {
 		return 0

@@ -31,9 +31,8 @@ var fastPEXT = !(cpuid.CPU.IsVendor(cpuid.AMD) && cpuid.CPU.Family < 0x19 || cpu
 // processor with the AVX-512 level can.
 var vbmi = cpuid.CPU.Supports(cpuid.AVX512VBMI)
 
-// shareOfCache is the part of a socket's last-level cache that one core can count on.
-// It was measured. A call that moves more gains by streaming, however large the cache
-// is.
+// shareOfCache is how much of the last-level cache one core has to itself. We measured
+// it: calls that move more bytes are faster if they stream, even if the cache is larger.
 const shareOfCache = 80 << 20
 
 func init() {

@@ -10,7 +10,7 @@ import (
 // all of them together. Go makes the sources and the indices, so the kernel knows nothing of groups and moves.
 // permute_arm64.go says how a call becomes steps.
 
-// mostSources is the most vectors in which one TBL can look up bytes.
+// One TBL looks up bytes in at most mostSources vectors.
 const mostSources = 4
 
 // stepVectors are the numbers of vectors that a step may store.

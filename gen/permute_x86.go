@@ -26,9 +26,9 @@ const (
 	termSize    = 48
 )
 
-// mostTerms is the most moves of a call that give bytes, and the most terms. A group has
-// at most 16 bytes, one for each move. If it has fewer bytes, a step has more chunks: four
-// moves of stride 16, for example, have four chunks each.
+// A call has at most mostTerms terms. A group has at most 16 bytes, so at most 16 moves
+// give a byte. If a group has fewer bytes, fewer moves can give one, but each of them has
+// more chunks: four moves of stride 16, for example, have four chunks each.
 const mostTerms = 16
 
 // permuteTables holds constant vectors, one for each size of a group from 1 to 16.

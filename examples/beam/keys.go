@@ -98,8 +98,8 @@ func notNull(g group, name string, first int, a arrow.Array) error {
 	return g.row(first+i, "%s is null", name)
 }
 
-// tenantCodes returns the number of each row's tenant. If the column has strings, the
-// number is the string's index in names.
+// tenantCodes returns a number for each row's tenant. If tenants are strings, it returns
+// their indices in names.
 func tenantCodes(g group, table arrow.Table, names []string) ([]uint32, error) {
 	chunks := column(table, "tenant")
 	if chunks.DataType().ID() == arrow.UINT32 {

@@ -33,7 +33,7 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// progressInterval is the time between two lines of progress.
+// The program prints its progress once in each progressInterval.
 var progressInterval = time.Second
 
 // A job has the values of the flags.

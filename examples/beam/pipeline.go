@@ -152,8 +152,8 @@ func (f *packFn) FinishBundle(ctx context.Context, _ []string, emit func(part)) 
 	return nil
 }
 
-// wait waits for one row group. If it failed, wait also waits for the others, so that
-// nothing is written after the job has failed.
+// wait waits for one row group. If the group failed, wait also waits for all others: a
+// failed job must not write anything later.
 func (f *packFn) wait(ctx context.Context, emit func(part)) error {
 	p := <-f.done
 	f.running--

@@ -36,7 +36,7 @@ const (
 	batch   = 8 << 10 // UUIDs made at a time, within a fraction of a millisecond
 )
 
-// progressInterval is the time between two lines of progress.
+// The program prints its progress once in each progressInterval.
 var progressInterval = time.Second
 
 func main() {

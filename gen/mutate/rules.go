@@ -171,10 +171,10 @@ var bmi2Rules = []rule{
 	{name: "written between groups", from: `MOVW (\w+), (\S*\(.*)`, to: `MOVL $1, $2`, in: general},
 }
 
-// The rules below make kernels that are wrong in few situations, as once were proved. The
-// tests need not notice all of them.
+// The rules below make kernels that are wrong in few situations. An earlier proof let such
+// kernels pass. The tests need not notice all of them.
 
-// unmasked is the functions over slices whose lengths are all run.
+// unmasked matches the kernels of slices that the proof runs at every length.
 const unmasked = `^(insert(Each\d+)?|fill|selectBits|extract(\d+|Each(Unsigned|Signed)\d+))(AVX|NEON)`
 
 // columns matches the functions of several columns.

@@ -658,8 +658,8 @@ func (m *machine) scalarVec(t *term) *vec {
 	return m.loads[key]
 }
 
-// masked returns v with the lanes replaced whose bits in the mask are zeros. Their new
-// value is the destination's old one, or zero if old is nil.
+// masked returns v. If a lane's bit in the mask is 0, the lane comes from old instead, the
+// destination before the instruction. If old is nil, the lane is 0.
 func (m *machine) masked(in *inst, v, old *vec, mask *term) *vec {
 	w := &vec{bits: v.bits}
 	for i, t := range v.lanes {
@@ -673,8 +673,8 @@ func (m *machine) masked(in *inst, v, old *vec, mask *term) *vec {
 }
 
 // amd64Vector returns the meaning of an instruction whose destination is a vector register.
-// bits is the width of the mask's lanes. f computes the result from sources with lanes of
-// width bits. If width is 0, sources keep their lanes.
+// A mask's bits select lanes, each as wide as bits says. f computes the result from the sources,
+// whose lanes have width bits. If width is 0, sources keep their lanes.
 func amd64Vector(bits, width int, f func(m *machine, imm uint64, sources []*vec) *vec) meaning {
 	return func(m *machine, in *inst) error {
 		form, err := m.form(in)

@@ -17,8 +17,8 @@ import (
 //
 // Runs with lanes show which stamps are right: every value that they store in a lane must
 // meet the specification. Equal stamps are equal expressions, except for the lane. So a blind
-// run is right if all its stamps are known to be right. If it has others, or comes to an
-// instruction that no run with lanes has executed, the same situation is run with lanes.
+// run is right if all its stamps are known to be right. If a stamp is not known, or no run
+// with lanes has executed an instruction of it, the same situation is run with lanes.
 //
 // Most turns of long loops are left out. If two turns differ only by even steps, they stand
 // for all later turns whose jumps go the same way.
@@ -44,7 +44,7 @@ const (
 	partCount
 )
 
-// noLane is the lane of a part that depends on no lane.
+// If a part depends on no lane, its lane is noLane.
 const noLane = math.MinInt32
 
 // A stamp is an instruction and its sources, with lanes counted from the first of them.
@@ -600,7 +600,7 @@ type arrivals struct {
 	list  [3]head
 }
 
-// arrive is called at the end of a turn. It leaves out turns if it can.
+// arrive runs at the end of each turn. If it can, it leaves out the turns that follow.
 func (m *machine) arrive() {
 	i := 0
 	for i < len(m.heads) && m.heads[i].list[0].at != m.next {

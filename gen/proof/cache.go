@@ -17,8 +17,8 @@ import (
 
 // Proofs are remembered in files of a directory. A file's name is a hash of all that the
 // proof of a kernel depends on: the function's instructions and arguments, the data that it
-// uses, its specification, this package's sources and z3's version. A kernel that has such a
-// file is not proved again.
+// uses, its specification, this package's sources and z3's version. If the file is there, the
+// kernel is not proved again.
 
 //go:embed *.go
 var sources embed.FS

@@ -17,7 +17,7 @@
 //     value was made in a way that a run with lanes has shown to be right. See blind.go.
 //     Blind runs are quick, so there is one for every length that Go asks for.
 //
-// It is an error if an instruction
+// The proof fails if an instruction
 //
 //   - reads an undefined register or flag,
 //   - accesses memory outside the operands,
@@ -27,8 +27,8 @@
 //   - belongs to another level than its function, or
 //   - is never executed.
 //
-// It is also an error if a conditional jump goes only one of its ways. ways.go lists the
-// exceptions, and why nothing that Go asks for leads to the other way. The error names the
+// It also fails if a conditional jump goes only one way in all runs. ways.go lists the
+// exceptions, with the reason why no call from Go takes the other way. The error names the
 // line and the situation.
 //
 // # What is run
@@ -55,8 +55,8 @@
 // A masked kernel may jump by bits of the mask (skip.go). Such a jump must go one way exactly
 // if all lanes of some set are inactive. That way may not write. Where the two ways meet, dst
 // must hold the same as at the jump if those lanes are inactive. Such a jump must guard each
-// access to an operand: if none of 64 lanes is active, counted from a multiple of 64, none of
-// them is accessed.
+// access to an operand: if all 64 lanes from a multiple of 64 on are inactive, the kernel
+// accesses none of them.
 //
 // Dense kernels: see dense.go.
 //

@@ -9,7 +9,7 @@ import (
 // An extraction is the theorem that TakeField and PutField give PTX bfe, converted to the
 // element, if Go computes their arguments from pos and width as follows: The mask is the
 // field's ones, moved to bit 0. The shift moves the field there. If the field is signed, the
-// sign is the highest of the ones, and pos counts as at most the last bit.
+// sign is the mask's highest bit. A pos past the word counts as the word's last bit.
 type extraction struct {
 	word, element int
 	signed        bool
@@ -26,8 +26,8 @@ func (e extraction) script() string {
 		if e.signed {
 			at = min(pos, e.word-1)
 		}
-		// Pos at the word's width stands for all above. Then there is no field, or the
-		// field is the sign.
+		// The word's width stands for every pos past the word. The field is then empty, or
+		// a copy of the sign.
 		field := bfi(slices.Repeat([]string{"#b1"}, e.word), slices.Repeat([]string{"#b0"}, e.word), at)
 		define := func(name, value string) {
 			fmt.Fprintf(&b, "(define-fun %s () (_ BitVec %d) %s)\n", name, lane, value)

@@ -20,7 +20,8 @@ type turn struct {
 	steps    *[32]uint64 // by how much each general register moved on
 }
 
-// arrive is called at the end of a turn. It fails if the turn is not like the one before.
+// arrive runs at the end of each turn. It returns an error if the turn differs from the last
+// one in more than even steps.
 func (l *loops) arrive(m *machine) error {
 	if l.dense != nil {
 		return l.dense.arrive(m)
