@@ -11,13 +11,13 @@ import (
 	"unsafe"
 )
 
-// TestInterleavedColumns compares Unpack to columns in each other's gaps with Unpack to
-// separate columns. Elements that are in no column must keep their value.
+// TestInterleavedColumns unpacks to columns that lie in each other's gaps, and compares them
+// with separate columns. Elements that are in no column must keep their value.
 func TestInterleavedColumns(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 31))
 	for _, layout := range []struct {
 		stride int
-		counts []int // of the columns, from one after the other; a negative one is a gap
+		counts []int // the elements of each column in turn; a negative count is a gap
 	}{
 		{4, []int{1, 1, 1, 1}},
 		{4, []int{1, 1, -1, 1}},
@@ -79,8 +79,8 @@ func interleave[E Word](t *testing.T, r *rand.Rand, stride int, counts []int) {
 	}
 }
 
-// TestPanicInterleaved checks that Unpack panics if its fields share an element, or if
-// their gaps do not match.
+// TestPanicInterleaved checks that Unpack panics if columns share an element, or if columns
+// that interleave differ in stride or in the size of their elements.
 func TestPanicInterleaved(t *testing.T) {
 	v := make([]uint16, 80)
 	bytes := unsafe.Slice((*uint8)(unsafe.Pointer(&v[0])), 160)
@@ -106,11 +106,12 @@ func TestPanicInterleaved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { panics(t, c.want, func() { Unpack(src, c.fields...) }) })
 	}
-	// Two words of one element each, in gaps that would meet only in a third.
+	// With one word, neither array reaches the elements that they would share.
 	panics(t, "", func() { Unpack(src[:1], Array(v[:4], 2, 0, 8).Every(4), Array(v[3:5], 2, 0, 8).Every(4)) })
 }
 
-// panics checks that call panics with the wanted text, or not at all if it is empty.
+// panics checks that call panics with the wanted text. If the text is empty, call must not
+// panic.
 func panics(t *testing.T, want string, call func()) {
 	t.Helper()
 	defer func() {
@@ -142,8 +143,7 @@ func TestPanicArray(t *testing.T) {
 	}
 }
 
-// TestArrayLimits checks Arrays that end past the word, and strides that memory can just
-// hold.
+// TestArrayLimits checks Arrays that run past the word, and the greatest stride.
 func TestArrayLimits(t *testing.T) {
 	onEveryKernel(func(k kernel) {
 		dst := []uint32{7}
@@ -151,7 +151,7 @@ func TestArrayLimits(t *testing.T) {
 		if dst[0] != 0xab {
 			t.Errorf("%s: Every(%d) packs %#x, want 0xab", k, math.MaxInt, dst[0])
 		}
-		// 255 is the last width; the second element's field begins far past the word.
+		// 255 is the greatest width. The second element's field begins far past the word.
 		wide := []uint64{5, 6}
 		dst64 := []uint64{1}
 		Pack(dst64, dst64, Array(wide, 2, 1, 255))
@@ -192,7 +192,8 @@ func fullWords[T Word](t *testing.T, r *rand.Rand) {
 	}
 }
 
-// TestPartsOfBytes packs a column and a constant that fill the words together, but share a byte.
+// TestPartsOfBytes packs a column and a constant. Together they fill the words, but one byte
+// has bits of both.
 func TestPartsOfBytes(t *testing.T) {
 	values := make([]uint16, 200)
 	for i := range values {
@@ -225,8 +226,7 @@ func TestArrayIsColumn(t *testing.T) {
 	}
 }
 
-// TestWords compares the words that memory holds with the words that its bytes make in the
-// machine's order.
+// TestWords compares the words of Words with the bytes in the machine's order.
 func TestWords(t *testing.T) {
 	pixels := []color.RGBA{{1, 2, 3, 4}, {5, 6, 7, 8}}
 	have := Words[uint32](pixels)
@@ -244,15 +244,15 @@ func TestWords(t *testing.T) {
 		t.Errorf("pixels[1] = %v after its word was cleared", pixels[1])
 	}
 	if n := len(Words[int64](words8(want)[1:1])); n != 0 {
-		t.Errorf("Words of nothing has %d words", n)
+		t.Errorf("Words of no bytes has %d words", n)
 	}
 	if !bytes.Equal(unsafe.Slice((*byte)(pointer(Words[uint16](words8(want)))), 8), words8(want)) {
-		t.Error("Words of bytes does not share their memory")
+		t.Error("Words of bytes does not share the bytes' memory")
 	}
 }
 
-// TestGapsAreFree has a goroutine write the gaps between elements during each call. The
-// race detector would report a call that touches them.
+// TestGapsAreFree has a goroutine write to gaps between elements during each call. The race
+// detector reports a call that touches them.
 func TestGapsAreFree(t *testing.T) {
 	const n, stride = 200, 5
 	onEveryKernel(func(k kernel) {
@@ -291,7 +291,8 @@ func TestGapPages(t *testing.T) {
 	memory := pages(t, 9*page)
 	r := rand.New(rand.NewPCG(32, 32))
 	for _, count := range []int{1, 2, 3, 7, 8, 12} {
-		// The groups of four words end at the ends of pages, or begin at their starts; the pages between are closed.
+		// The call has four words. The elements of each end where a page ends, or begin
+		// where it begins. The pages between them are closed.
 		for name, first := range map[string]int{"before": page - count, "after": 0} {
 			before := bytes.Clone(memory[:8*page])
 			for i := range before {

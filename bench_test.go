@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// The benchmarks compare every function on every kernel with the loop that one would write
-// instead. They are named function/type/size/kernel:
+// The benchmarks compare every function on every kernel with the plain loop that it replaces.
+// A benchmark's name has the function, the type of words, the size and the kernel:
 //
 //	go test -run '^$' -bench 'Insert$/uint32/n=1024'
 
@@ -34,8 +34,9 @@ func BenchmarkInsertWarp(b *testing.B)        { benchmark(b) }
 func BenchmarkSelectWarp(b *testing.B)        { benchmark(b) }
 func BenchmarkExtractWarp(b *testing.B)       { benchmark(b) }
 
-// loopsOf returns the loops that the functions replace, by the functions' names, except
-// for Pack and Unpack. They compute what is the same for all lanes before the first lane.
+// loopsOf returns the loops that the functions replace, by the functions' names. Pack and
+// Unpack have packLoop and unpackLoop. If all lanes share a mask or a shift, a loop computes
+// it before the first lane.
 func loopsOf[T Word]() map[string]func(a *args) {
 	return map[string]func(a *args){
 		"Insert": func(a *args) {
@@ -187,8 +188,8 @@ func unpackLoop[T Register](a *args) {
 	}
 }
 
-// benchmarked returns the entries to benchmark and their loops. The entries are those of
-// the tests for a few types. Pack and Unpack have columns for the four bytes of a word.
+// benchmarked returns entries of a few types to benchmark, and their loops. Pack and Unpack
+// have four columns of bytes.
 func benchmarked(fn string) (list []entry, loops []func(*args)) {
 	bytes := make([]fieldKind, 4)
 	for k := range bytes {
@@ -218,7 +219,7 @@ func benchmarked(fn string) (list []entry, loops []func(*args)) {
 	return list, loops
 }
 
-// farBytes is more than any cache holds.
+// farBytes is more than most caches hold.
 const farBytes = 96 << 20
 
 func benchmark(b *testing.B) {
@@ -242,8 +243,8 @@ func benchmark(b *testing.B) {
 }
 
 func benchmarkSize(b *testing.B, e *entry, loop func(*args), n int, active uint32) {
-	// A kernel's time does not depend on the values, except for the mask. Half of its
-	// lanes are active.
+	// The mask is the only operand whose values change a kernel's time. Half of its lanes
+	// are active.
 	a := &args{active: active}
 	for k := range max(e.fields, 1) {
 		a.pos, a.width = append(a.pos, uint32(8*k)), append(a.width, 8)
@@ -283,9 +284,9 @@ func aligned(size int) []byte {
 }
 
 // BenchmarkStopTheWorld measures the time to stop all goroutines, as a garbage collection
-// does, while one of them is in a call over 512 MiB, and while it is in a plain loop over
-// the same slice. It reports the 90th percentiles. Assembly cannot be preempted. A call
-// works in pieces so that it takes no longer to stop than a loop.
+// does. Meanwhile one goroutine is in a call over 512 MiB, and then in a plain loop over the
+// same slice. The benchmark reports the 90th percentiles. Assembly cannot be preempted, but a
+// call works in pieces, so stopping it should take no longer than stopping the loop.
 func BenchmarkStopTheWorld(b *testing.B) {
 	const lanes = 512 << 20 / 4
 	s, active := words[uint32](aligned(4*lanes)), words[uint64](aligned(lanes/8))
@@ -306,7 +307,7 @@ func BenchmarkStopTheWorld(b *testing.B) {
 			b.Run(c.name+"/"+k.String(), func(b *testing.B) {
 				var inLoop, inCall []time.Duration
 				for b.Loop() {
-					// They take turns, so other work of the machine disturbs both.
+					// The call and the loop take turns, so other work of the machine disturbs both.
 					inLoop = append(inLoop, stops(loop)...)
 					inCall = append(inCall, stops(c.call)...)
 				}
@@ -323,8 +324,8 @@ func BenchmarkStopTheWorld(b *testing.B) {
 	}
 }
 
-// stops stops the world some times while work runs over and over. It returns the time of
-// each stop.
+// stops runs work over and over and stops the world several times meanwhile. It returns the
+// time of each stop.
 func stops(work func()) []time.Duration {
 	var stop atomic.Bool
 	started, done := make(chan bool), make(chan bool)

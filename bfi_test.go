@@ -10,12 +10,12 @@ import (
 	"unsafe"
 )
 
-// quick reports whether long tests should do less. They should in emulators, and under a
-// sanitizer, which checks every step of the tests too.
+// quick reports whether long tests should do less. With -short they should, as in
+// emulators. Under a sanitizer they should too, because it checks every step of the tests.
 func quick() bool { return testing.Short() || sanitized() }
 
-// TestLanes takes a first look at everything. It makes a hundred calls of every function
-// with random operands, fields, lengths, offsets and sharing. A wrong kernel seldom passes.
+// TestLanes is a first look at everything. It makes a hundred calls of every function, with
+// random operands, fields, lengths, offsets and sharing. A wrong kernel seldom passes.
 func TestLanes(t *testing.T) {
 	m := heap(mostOps, widestLane*300)
 	for _, e := range slices.Concat(entries, otherEntries) {
@@ -41,8 +41,9 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestGuardPages checks every length from 0 to two vectors and more, with each operand next
-// to memory that must not be touched. First the memory is after the operand, then before.
+// TestGuardPages checks every length from 0 to more than two vectors. Each operand lies next
+// to memory that must not be touched. Each length is tested with that memory after the
+// operands, and with that memory before them.
 func TestGuardPages(t *testing.T) {
 	const most = 130
 	segments, margin := guarded(t, mostOps, widestLane*most)
@@ -51,7 +52,7 @@ func TestGuardPages(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(15, 15))
 			head, tail := slices.Repeat([]int{margin}, len(e.ops)), make([]int, len(e.ops))
-			// With words of a byte, a kernel's longest step has four times as many lanes.
+			// A kernel's longest step has four times as many lanes if words are bytes.
 			lengths := e.lengths(most)
 			if e.largest() < 4 {
 				lengths = append(lengths, 191, 192, 193, 255, 256, 257, 300, 319, 320, 449, 511, 512, 513)
@@ -112,7 +113,7 @@ func scalar[T Word](t *testing.T) {
 }
 
 // bitPatterns are pairs of words that show where each bit of a result came from. There are
-// five pairs, because five does not divide a vector.
+// five pairs, so no vector has a whole number of turns through them.
 var bitPatterns = [5][2]uint64{
 	{^uint64(0), 0},
 	{0, ^uint64(0)},
@@ -121,8 +122,8 @@ var bitPatterns = [5][2]uint64{
 	{0x3c6ef372fe94f82b, 0x510e527fade682d1},
 }
 
-// patterns returns the pairs of words to test with. If there is little time, they are those
-// that show most.
+// patterns returns the pairs of words to test with. If there is little time, it returns only
+// the two pairs that show most.
 func patterns() [][2]uint64 {
 	if quick() {
 		return bitPatterns[3:]
@@ -130,11 +131,11 @@ func patterns() [][2]uint64 {
 	return bitPatterns[:]
 }
 
-// TestExhaustive checks every function with every pos and width, on words of every size and
-// the pairs of words above. Pack and Unpack have TestSingleFields instead.
+// TestExhaustive checks every function with every pos and width, on words of every size. The
+// operands are the patterns. Pack and Unpack have TestSingleFields instead.
 //
-// One entry is enough for each kernel. The sign of words makes a difference only if they are
-// extracted, and the size of a mask's elements makes none.
+// It tests one entry for each kernel. The sign of words selects a kernel only in Extract and
+// its like. The size of a mask's elements selects none.
 func TestExhaustive(t *testing.T) {
 	for _, e := range entries {
 		each := slices.ContainsFunc(e.ops, func(o op) bool { return o.kind == posKind })
@@ -157,7 +158,7 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
-// pattern puts the bit patterns into operands, one pair in each lane.
+// pattern puts the patterns into the sources, one pair in each lane.
 func (s *sample) pattern(e *entry, from int) {
 	list := patterns()
 	for op := e.outs; op < len(e.ops); op++ {
@@ -169,7 +170,7 @@ func (s *sample) pattern(e *entry, from int) {
 	}
 }
 
-// activate sets a mask to one of three in turn: all lanes, some lanes, the other lanes.
+// activate sets the mask. Its turns are: all lanes are active, some lanes, the other lanes.
 func (s *sample) activate(e *entry, turn int) {
 	mask := len(e.ops) - 1
 	if o := e.ops[mask]; e.masked() {
@@ -180,7 +181,7 @@ func (s *sample) activate(e *entry, turn int) {
 	}
 }
 
-// exhaustEach gives each lane another field.
+// exhaustEach gives each lane a field of its own.
 func exhaustEach(t *testing.T, e *entry) {
 	lanes := 1 << 16
 	if e.warp {
@@ -214,7 +215,7 @@ func exhaustEach(t *testing.T, e *entry) {
 
 // exhaustUniform makes one short call for each field.
 func exhaustUniform(t *testing.T, e *entry) {
-	// Three of the longest vectors, and some more.
+	// The lanes of three of the longest vectors, and some more.
 	lanes := 200/e.largest() + 3
 	if e.masked() {
 		lanes = max(lanes, 70)
@@ -244,11 +245,11 @@ func exhaustUniform(t *testing.T, e *entry) {
 	}
 }
 
-// TestLengths checks every length from 0 to 300, with every operand at every offset from a
-// cache line at which its elements are aligned, apart and in place over each operand.
+// TestLengths checks every length from 0 to 300, apart and in place over each operand. It
+// moves every operand through all offsets in a cache line at which its elements are aligned.
 func TestLengths(t *testing.T) {
 	const most = 300
-	few := 40 // all lengths up to this one
+	few := 40 // if quick, longer lengths are a sample
 	if sanitized() {
 		few = 8
 	}
@@ -266,12 +267,12 @@ func TestLengths(t *testing.T) {
 					}
 					offset := make([]int, len(e.ops))
 					for op, o := range e.ops {
-						// If two operands both start a line in one turn, they do not in
-						// the next.
+						// Two operands that start a line in one turn do not both
+						// start a line in the next.
 						offset[op] = line + (turn*(2*op+1)+op)*o.size%line
 					}
 					for _, n := range e.lengths(most) {
-						// If there are many offsets, each has some of the lengths.
+						// If there are many offsets, test each with some of the lengths.
 						if n%(turns/8) != turn%(turns/8) || quick() && n > few && n%16 != turn%16 {
 							continue
 						}
@@ -315,7 +316,7 @@ func TestMisaligned(t *testing.T) {
 			if !e.streams() {
 				return
 			}
-			// No shorter call bypasses the cache. Stores that bypass it need aligned
+			// Shorter calls do not bypass the cache. Stores that bypass it need aligned
 			// words, so a misaligned output must go through the cache.
 			n := pieceBytes/e.size + 33
 			long := e.heap(n)
@@ -331,7 +332,7 @@ func TestMisaligned(t *testing.T) {
 	}
 }
 
-// pieceLengths returns lengths around those at which a call is cut into pieces.
+// pieceLengths returns lengths around the limits at which a call is cut into pieces.
 func (e *entry) pieceLengths() []int {
 	piece := pieceBytes / e.size
 	list := []int{piece - 1, piece, piece + 1, 2*piece - 1, 2 * piece, 2*piece + 33}
@@ -351,7 +352,7 @@ func (e *entry) pieceLengths() []int {
 	return list
 }
 
-// TestPieces checks lengths around those at which a call is cut into pieces.
+// TestPieces checks lengths around the limits at which a call is cut into pieces.
 func TestPieces(t *testing.T) {
 	for _, e := range entries {
 		if e.warp {
@@ -365,7 +366,8 @@ func TestPieces(t *testing.T) {
 				if sanitized() && i%3 > 0 {
 					continue
 				}
-				// Each length has some of the sharings, and each sharing some of the lengths.
+				// Test each length with some of the sharings, and each sharing with
+				// some of the lengths.
 				for ; i < len(shares) || i < len(e.pieceLengths()); i += len(e.pieceLengths()) {
 					// The number of lanes is prime, so a piece at a wrong place shows.
 					m.verify(t, &e, e.sample(r, 251, shares[i%len(shares)]), n, e.anyOffsets(r))
@@ -375,7 +377,7 @@ func TestPieces(t *testing.T) {
 				}
 			}
 			if e.streams() && e.stream == nil && !quick() {
-				// No shorter call bypasses the cache.
+				// Shorter calls do not bypass the cache.
 				s, n := e.sample(r, 251, e.apart()), pieceBytes/e.size+33
 				for at := 0; at < line; at += e.size {
 					offset := e.anyOffsets(r)
@@ -438,7 +440,7 @@ func TestOverlappingSources(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many goroutines call a function on parts of one slice.
+// TestConcurrent has many goroutines call a function, each on its own part of one slice.
 func TestConcurrent(t *testing.T) {
 	const parts = 8
 	for _, e := range entries {
@@ -499,7 +501,7 @@ func TestEmpty(t *testing.T) {
 					a.ops[op] = empty
 					e.call(&a)
 				}
-				// All are at the same place, and none overlaps another.
+				// All operands are at the same place. Empty operands never overlap.
 				a := s.args
 				a.ops = slices.Repeat([][]byte{empty}, len(s.ops))
 				e.call(&a)

@@ -6,7 +6,7 @@ import (
 )
 
 // TestPlainColumns compares Pack and Unpack of up to four plain columns with the
-// oracle: the calls that have portable loops of their own.
+// oracle. Some portable loops take only such calls.
 func TestPlainColumns(t *testing.T) {
 	onEveryKernel(func(k kernel) {
 		r := rand.New(rand.NewPCG(31, 31))
@@ -19,8 +19,8 @@ func TestPlainColumns(t *testing.T) {
 	})
 }
 
-// A plainColumn is a column of unsigned elements, with a field that no other has a bit
-// of.
+// A plainColumn is a column of unsigned elements. Its field shares no bit with other
+// fields of the call.
 type plainColumn struct {
 	size             int
 	values           []byte
@@ -39,8 +39,8 @@ func (c *plainColumn) field() Field {
 	return Column(words[uint64](c.values), c.pos, c.width).From(c.from)
 }
 
-// plainColumns compares one call of Pack, and one of Unpack, of columns that it makes
-// up.
+// plainColumns makes up columns, and compares a call of Pack and a call of Unpack with
+// the oracle.
 func plainColumns[T Word](t *testing.T, r *rand.Rand, kernel kernel) {
 	t.Helper()
 	bits, n := bitsOf[T](), r.IntN(50)

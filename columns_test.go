@@ -47,9 +47,8 @@ func TestFieldCounts(t *testing.T) {
 	}
 }
 
-// TestPlainConstants packs a constant of each type among columns of each type. The fields do
-// not overlap and have no more bits than their elements, so kernels get them as they are,
-// constants too.
+// TestPlainConstants packs a constant of each type among columns of each type. The fields
+// are plain, so kernels get all of them as they are, even the constants.
 func TestPlainConstants(t *testing.T) {
 	plainConstants[uint8](t)
 	plainConstants[uint16](t)
@@ -59,7 +58,7 @@ func TestPlainConstants(t *testing.T) {
 
 func plainConstants[T Word](t *testing.T) {
 	const lanes = 251
-	// The lengths use each loop of a kernel, and one call streams.
+	// The lengths reach each loop of a kernel. The long call streams.
 	lengths, long := []int{5, 40, 70, 100, 150, 333, 700}, pieceBytes/4+65*8
 	m := heap(mostOps, long)
 	r := rand.New(rand.NewPCG(14, uint64(unsafe.Sizeof(T(0)))))
@@ -86,8 +85,8 @@ func plainConstants[T Word](t *testing.T) {
 	}
 }
 
-// TestNarrowColumns checks Unpack of several pieces to columns that are all narrower than
-// the words. Kernels use another loop for them if the words come from memory.
+// TestNarrowColumns checks Unpack in several pieces to columns with elements narrower than
+// the words. If the words come from memory, kernels use another loop for such columns.
 func TestNarrowColumns(t *testing.T) {
 	entries := slices.Concat(
 		named[uint16](unpackEntry[uint16](everyKind[:2]...)), named[uint32](unpackEntry[uint32](everyKind[:4]...)),
@@ -99,7 +98,7 @@ func TestNarrowColumns(t *testing.T) {
 		s := e.sample(r, 251, e.apart())
 		m.verify(t, &e, s, n, e.anyOffsets(r))
 		for k := range s.pos {
-			// Whole bytes.
+			// Now all fields are whole bytes.
 			s.pos[k], s.width[k], s.from[k] = uint32(8*(k%e.size)), 8, 0
 		}
 		e.answer(s)
@@ -120,8 +119,8 @@ func TestSecondFrom(t *testing.T) {
 	}
 }
 
-// TestRoundTrip unpacks words that Pack made from fields that do not overlap. Unpack must
-// give the low bits of every column back.
+// TestRoundTrip packs fields that do not overlap, and unpacks the words. Unpack must give
+// back the bits of every element that Pack took.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 11))
 	for range 100 {
@@ -142,8 +141,8 @@ func roundTrips(t *testing.T, seed []byte, n int) {
 	roundTrip[int64](t, seed, n)
 }
 
-// roundTrip packs and unpacks n lanes, with a layout that seed chooses: gaps and fields in
-// turn until the word is full. The fields are then shuffled.
+// roundTrip packs and unpacks n lanes. seed chooses the layout: gaps and fields in turn
+// until the word is full, then shuffled.
 func roundTrip[T Word](t *testing.T, seed []byte, n int) {
 	t.Helper()
 	sum := uint64(n)
@@ -194,11 +193,11 @@ func roundTrip[T Word](t *testing.T, seed []byte, n int) {
 		for k, f := range kinds {
 			want := make([]byte, f.size)
 			for i := range n {
-				// These are the field's bits of the element, sign-extended.
+				// Pack takes these bits of the element. Unpack extends their sign.
 				x := oracleBFE(8*f.size, f.signed, load(columns[k], f.size, i), a.from[k], a.width[k])
 				store(want, f.size, 0, oracleMoved(8*f.size, f.signed, x, -int64(a.from[k])))
 				if have := load(back[k], f.size, i); have != load(want, f.size, 0) {
-					t.Fatalf("%T on %s: pos %v, width %v, from %v, kinds %v: Unpack gives element %d of field %d as %#x, want %#x of the %#x packed",
+					t.Fatalf("%T on %s: pos %v, width %v, from %v, kinds %v: Unpack gives element %d of field %d as %#x, want %#x (packed from %#x)",
 						words, kernel, a.pos, a.width, a.from, kinds, i, k, have, load(want, f.size, 0), load(columns[k], f.size, i))
 				}
 			}

@@ -35,7 +35,7 @@ func mustPanic(t *testing.T, e *entry, a *args, memory []byte, want string) {
 	})
 }
 
-// reference returns the number of the operand whose length the others must have.
+// reference returns the number of the operand whose length all others must have.
 func (e *entry) reference() int {
 	if e.fn == "Unpack" {
 		return e.outs
@@ -43,8 +43,8 @@ func (e *entry) reference() int {
 	return 0
 }
 
-// arena puts a call's operands of n lanes into one piece of memory. Before and after each
-// operand there is room for another.
+// arena makes the operands of a call on n lanes, all in one memory. Before and after each
+// operand is room for another operand.
 func (e *entry) arena(r *rand.Rand, n int) (a *args, memory []byte, start []int) {
 	s := e.sample(r, n, e.apart())
 	room := 4 * e.largest() * n
@@ -93,7 +93,7 @@ func TestPanicLength(t *testing.T) {
 	}
 }
 
-// TestPanicFirst checks the message about a call with more than one fault.
+// TestPanicFirst checks which fault a message is about if a call has several.
 func TestPanicFirst(t *testing.T) {
 	w := make([]uint32, 9)
 	for want, call := range map[string]func(){
@@ -136,7 +136,7 @@ func TestPanicFirst(t *testing.T) {
 	}
 }
 
-// words8 returns the memory of words as bytes.
+// words8 returns the bytes of words.
 func words8(w []uint32) []uint8 {
 	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(w))), 4*len(w))
 }
@@ -176,7 +176,7 @@ func TestPanicOverlap(t *testing.T) {
 // overlapText returns the message about an output that overlaps another operand.
 func (e *entry) overlapText(out, op int) string {
 	if op < e.outs {
-		// Columns are checked in order.
+		// Each column is compared with the columns before it.
 		return fmt.Sprintf("bfi: %s: %s overlaps %s", e.fn, e.ops[max(out, op)].name, e.ops[min(out, op)].name)
 	}
 	first, second := out, op
@@ -190,9 +190,9 @@ func (e *entry) overlapText(out, op int) string {
 	return text
 }
 
-// TestApart compares the overlap check with the definition of an overlap, for every pair
-// of slices in a memory of 256 bytes. Its addresses are the top bits of a uintptr, so they
-// wrap as a uintptr wraps.
+// TestApart compares the overlap check with the definition of an overlap. It goes through
+// every pair of slices in a memory of 256 bytes. An address is the top bits of a uintptr,
+// so that distances wrap as they do in a uintptr.
 func TestApart(t *testing.T) {
 	end := uintptr(256)
 	if quick() {
@@ -202,7 +202,7 @@ func TestApart(t *testing.T) {
 	for d := range end {
 		for s := range end {
 			distance := (d - s) * unit
-			// The address after the last byte must exist too.
+			// The address after the last byte must be in the memory too.
 			for m := uintptr(1); d+m < end; m++ {
 				for n := uintptr(1); s+n < end; n++ {
 					want := d+m <= s || s+n <= d
@@ -218,8 +218,9 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestHugeOperands checks the overlap of two operands that fill more than half of a 32-bit
-// machine's addresses, in a process that can have so much memory.
+// TestHugeOperands makes calls with operands of gigabytes on a 32-bit machine. Sums of their
+// lengths and addresses overflow. Each call has a child process, because a process ends if
+// it cannot get the memory.
 func TestHugeOperands(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 4 {
 		t.Skip("needs addresses of 32 bits: GOARCH=386 go test")
@@ -242,9 +243,8 @@ func TestHugeOperands(t *testing.T) {
 	}
 }
 
-// TestHugeOperands makes these calls in a child process, because a process ends if it
-// cannot get the memory.
-
+// hugeOverlap makes a call with operands that overlap. Together they are longer than all
+// addresses of 32 bits.
 func hugeOverlap() {
 	defer func() { fmt.Println(recover()) }()
 	s := make([]uint32, 560_000_001)
@@ -254,13 +254,14 @@ func hugeOverlap() {
 // most32 is nearly the greatest int of 32 bits.
 const most32 = 1<<31 - 8
 
+// hugeMask makes a call on most32 lanes, with a mask that is too short.
 func hugeMask() {
 	defer func() { fmt.Println(recover()) }()
 	s := make([]uint8, most32)
 	InsertMasked(s, s, s, 0, 8, make([]uint64, 1))
 }
 
-// hugeColumns packs and unpacks most32 words.
+// hugeColumns unpacks most32 words into no columns.
 func hugeColumns() {
 	Unpack(make([]uint8, most32))
 	fmt.Println("unpacked")
@@ -269,7 +270,7 @@ func hugeColumns() {
 // TestAllocations checks that calls with operands on the caller's stack allocate nothing.
 func TestAllocations(t *testing.T) {
 	if sanitized() {
-		t.Skip("what the sanitizers are told of escapes to the heap")
+		t.Skip("under a sanitizer, operands escape to the heap")
 	}
 	for _, e := range slices.Concat(entries, otherEntries) {
 		onEveryKernel(func(k kernel) {
@@ -280,10 +281,10 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestManyFields makes calls with the most fields, on the caller's stack.
+// TestManyFields checks that calls with the most fields allocate nothing.
 func TestManyFields(t *testing.T) {
 	if sanitized() {
-		t.Skip("what the sanitizers are told of escapes to the heap")
+		t.Skip("under a sanitizer, operands escape to the heap")
 	}
 	onEveryKernel(func(k kernel) {
 		n := testing.AllocsPerRun(10, func() {
@@ -304,15 +305,16 @@ func TestManyFields(t *testing.T) {
 
 // TestStopTheWorld checks that the runtime can stop a goroutine in the middle of a long
 // call, as a garbage collection does. Assembly cannot be stopped, but the Go code between
-// the pieces of a call can. It is the same for all levels, so only the best is measured.
+// the pieces of a call can. That code is the same for all levels, so the test measures only
+// the best one.
 func TestStopTheWorld(t *testing.T) {
 	if quick() {
 		t.Skip("measures time: go test without -short and sanitizers")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
-	// A call that cannot be stopped delays a stop until its end, by half of its time or
-	// more. A call that can be stopped delays it by microseconds. Other processes may
-	// delay it too, so there are several rounds.
+	// If a call cannot be stopped, a stop waits for its end, which takes half of the call's
+	// time or more. If it can be stopped, a stop takes microseconds. Other processes may
+	// delay a stop too, so there are several rounds.
 	const rounds, most = 5, 0.25
 	const size = 64 << 20
 	source := make([]byte, size)
@@ -344,12 +346,12 @@ func TestStopTheWorld(t *testing.T) {
 			have = append(have, stopOfCall(func() { e.call(&a) }))
 		}
 		if have[len(have)-1] > most {
-			t.Errorf("%s on %s: stops of the world took %.2f of a call on %d lanes, want %v once", e.name, Kernel(), have, lanes, most)
+			t.Errorf("%s on %s: stops of the world took %.2f of a call on %d lanes, want at most %v in one round", e.name, Kernel(), have, lanes, most)
 		}
 	}
 }
 
-// functions returns the names of all functions, in order.
+// functions returns the names of all functions, in the order of the entries.
 func functions() []string {
 	var fns []string
 	for _, e := range entries {
@@ -360,7 +362,7 @@ func functions() []string {
 	return fns
 }
 
-// longest returns the entry of a function with the longest words.
+// longest returns that entry of a function which has the longest words.
 func longest(fn string) *entry {
 	var best *entry
 	for i := range entries {
@@ -371,8 +373,8 @@ func longest(fn string) *entry {
 	return best
 }
 
-// stopOfCall returns the median time to stop the world while calls follow each other, as a
-// fraction of the time of a call.
+// stopOfCall makes one call after another and stops the world meanwhile. It returns the
+// median time of a stop, as a fraction of the time of a call.
 func stopOfCall(call func()) float64 {
 	var calls, stop atomic.Int64
 	done := make(chan bool)
@@ -398,8 +400,8 @@ func stopOfCall(call func()) float64 {
 	return float64(list[len(list)/2]) * float64(calls.Load()) / float64(time.Since(begin))
 }
 
-// TestProfiles makes calls while a CPU profile and an execution trace are taken. These
-// walk the stack wherever they interrupt a call.
+// TestProfiles makes calls while a CPU profile and an execution trace are taken. Both walk
+// the stack wherever they interrupt a call.
 func TestProfiles(t *testing.T) {
 	if err := pprof.StartCPUProfile(io.Discard); err != nil {
 		t.Skipf("a profile is being taken already: %v", err)

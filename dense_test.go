@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// oracleDense moves fields between groups and words bit by bit: into words, or back
-// into groups if scatter is set. It changes one of its two operands.
+// oracleDense moves fields bit by bit, from groups into words. If scatter is set, it
+// moves them from words into groups.
 func oracleDense(words []byte, w int, groups []byte, e, stride, n int, d dense, scatter bool) {
 	for i := range n {
 		word := uint64(0)
@@ -52,7 +52,8 @@ func (c denseCase) String() string {
 	return fmt.Sprintf("w = %d, e = %d, stride = %d, n = %d, %+v", c.w, c.e, c.stride, c.n, c.d)
 }
 
-// groupBytes is how long the groups are from the first to the last.
+// groupBytes returns the number of bytes from the first group's start to the last
+// group's end.
 func (c denseCase) groupBytes() int {
 	if c.n == 0 {
 		return 0
@@ -60,8 +61,8 @@ func (c denseCase) groupBytes() int {
 	return (c.n-1)*c.stride + c.d.count*c.e
 }
 
-// check makes the call in both directions with operands at the ends of the two
-// areas, or at their starts.
+// check makes the call in both directions. The operands lie where the areas end, or
+// where they start.
 func (c denseCase) check(t *testing.T, r *rand.Rand, areas [][]byte, atEnd bool) {
 	t.Helper()
 	const around = 16
@@ -99,8 +100,8 @@ func (c denseCase) check(t *testing.T, r *rand.Rand, areas [][]byte, atEnd bool)
 	}
 }
 
-// onEveryLevel calls f once with each kernel, but for those that only differ in how
-// they store.
+// onEveryLevel calls f once for each kernel, except for kernels that differ from
+// another only in stores that bypass the cache.
 func onEveryLevel(f func(kernel)) {
 	onEveryKernel(func(k kernel) {
 		if !k.stream {
@@ -109,8 +110,8 @@ func onEveryLevel(f func(kernel)) {
 	})
 }
 
-// TestDense goes through every size of words and of elements, every width, every
-// from and every count, beside pages that fault.
+// TestDense checks every size of words and of elements, with every width, from and
+// count. The operands lie next to pages that fault.
 func TestDense(t *testing.T) {
 	areas, _ := guarded(t, 2, 1<<16)
 	onEveryLevel(func(k kernel) {
@@ -143,7 +144,7 @@ func TestDense(t *testing.T) {
 	})
 }
 
-// TestDenseLengths goes through numbers of words, for groups of each size.
+// TestDenseLengths checks many lengths, with groups of every size.
 func TestDenseLengths(t *testing.T) {
 	areas, _ := guarded(t, 2, 1<<19)
 	onEveryLevel(func(k kernel) {
@@ -171,7 +172,7 @@ func TestDenseLengths(t *testing.T) {
 					}
 				}
 			}
-			// More than one piece.
+			// These calls have more than one piece.
 			c := denseCase{w: 8, e: 1, stride: 12, n: 3*pieceBytes/12 + 5, d: dense{count: 12, width: 5}}
 			c.check(t, r, areas, true)
 			for width := 1; width <= 4; width *= 2 {
@@ -185,7 +186,7 @@ func TestDenseLengths(t *testing.T) {
 	})
 }
 
-// BenchmarkDense compares the kernels with loops over constants.
+// BenchmarkDense measures gatherBits and scatterBits on every kernel.
 func BenchmarkDense(b *testing.B) {
 	for _, c := range []denseCase{
 		{w: 8, e: 1, d: dense{count: 12, width: 5}},
@@ -218,7 +219,7 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// TestDenseAllocates checks that nothing is put on the heap.
+// TestDenseAllocates checks that operands on the caller's stack stay there.
 func TestDenseAllocates(t *testing.T) {
 	if sanitized() {
 		t.Skip("under a sanitizer, operands escape to the heap")

@@ -6,8 +6,8 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// A wavefront of 64 lanes executes an instruction with an immediate field, under its
-// exec mask.
+// A wavefront of 64 lanes executes an instruction under its exec mask. The field is
+// immediate.
 func Example_wavefront() {
 	var v0, v1, v2 [64]uint32
 	for lane := range v1 {
@@ -21,9 +21,8 @@ func Example_wavefront() {
 	// Output: 0x0 0xff07ff 0xff28ff 0xff3fff
 }
 
-// An emulator may execute an instruction for a whole block or grid at once, if one
-// slice holds one register of all threads. Each warp has an element of the active
-// mask.
+// If a slice holds one register of all threads, an emulator may execute an instruction
+// for a whole block or grid at once. Each warp has an element of the active mask.
 func Example_grid() {
 	const threads = 4 * bfi.WarpSize
 	var r1, r2, r3 [threads]uint32
@@ -38,9 +37,9 @@ func Example_grid() {
 	// Output: 0x1f0 0x0 0x4f0 0x0 0x7f0
 }
 
-// AMD's v_bfe_u32 and v_bfe_i32 take only the low 5 bits of pos and width. If these
-// are immediate, mask them when the instruction is decoded. If they are registers,
-// mask those of each lane.
+// AMD's v_bfe_u32 and v_bfe_i32 take only the low 5 bits of pos and width. If pos and
+// width are immediate, mask them when the instruction is decoded. If they are in
+// registers, mask the values of each lane.
 func Example_amdBfe() {
 	v1 := []uint32{0x12345678, 0x12345678, 0x12345678}
 	v0 := make([]uint32, len(v1))
@@ -59,9 +58,9 @@ func Example_amdBfe() {
 	// [0x0 0x67 0x6]
 }
 
-// An instruction with pos in a register and an immediate width has another field in
-// each lane. When the instruction is decoded, the immediate becomes a register with
-// that value in every lane.
+// If pos is in a register and width is immediate, each lane has a field of its own.
+// When the instruction is decoded, the immediate becomes a register with that value in
+// every lane.
 func Example_immediate() {
 	splat := func(x uint32) (r [bfi.WarpSize]uint32) {
 		for lane := range r {
@@ -87,7 +86,7 @@ func Example_maxwell() {
 	x := uint32(0x0c_04) // 12 bits from bit 4 on
 	fmt.Printf("%#x\n", bfi.Bfi(0xabc, uint32(0x11223344), x, x>>8))
 
-	// Here each lane has another field.
+	// Here each lane has a field of its own.
 	r1, r2, r3 := []uint32{0xabc, 0xabc}, []uint32{0x11223344, 0x11223344}, []uint32{0x0c04, 0x0408}
 	length := make([]uint32, len(r3))
 	bfi.Extract(length, r3, 8, 8)
@@ -98,11 +97,11 @@ func Example_maxwell() {
 	// [0x1122abc4 0x11223c44]
 }
 
-// An emulator should keep its registers lane-minor: the lanes of a register side by
-// side, so that a register is a slice. In a lane-major file the lanes of one register
-// lie 512 bytes to 2 KiB apart, and compete for the same few sets of the first-level
-// cache. Gather and scatter help too little: for 64 lanes they took 40 ns where a
-// scalar loop in C took 82, and at strides of 1 and 2 KiB they were slower than it.
+// An emulator should keep its registers lane-minor: if the lanes of a register lie side
+// by side, a register is a slice. In a lane-major file the lanes of one register lie 512
+// bytes to 2 KiB apart, and compete for the same few sets of the first-level cache.
+// Gather and scatter help too little. For 64 lanes they took 40 ns, and a scalar loop in
+// C took 82. At strides of 1 and 2 KiB they were slower than the loop.
 func Example_registers() {
 	const registers, lanes = 256, 64
 	file := new([registers][lanes]uint32) // not [lanes][registers]uint32

@@ -59,13 +59,13 @@ func Example_rgb565() {
 	bfi.Pack(rgb565, nil, fields...)
 	fmt.Printf("%#x\n", rgb565)
 
-	// As bytes in either order, whatever the machine's order is.
+	// The words become bytes in either order, whatever the machine's order is.
 	littleEndian, bigEndian := make([]byte, 2*len(rgb565)), make([]byte, 2*len(rgb565))
 	bfi.Unpack(rgb565, bfi.Array(littleEndian, 2, 0, 8))
 	bfi.Unpack(rgb565, bfi.Array(bigEndian, 2, 0, 8).Reversed())
 	fmt.Printf("% x, % x\n", littleEndian, bigEndian)
 
-	// Back to bytes: the bits that were dropped are 0, and alpha stays.
+	// The words become bytes again. The dropped bits are 0, and alpha keeps its value.
 	bfi.Unpack(rgb565, fields...)
 	fmt.Printf("% x\n", pix)
 	// Output:
@@ -75,7 +75,7 @@ func Example_rgb565() {
 }
 
 // A picture of BGRA bytes becomes RGBA in place: red and blue change places. Words
-// sees the bytes as words, so where a byte lies in its word depends on the machine.
+// takes the bytes as words. The place of a byte in its word depends on the machine.
 func Example_bgra() {
 	pix := []byte{0x33, 0x22, 0x11, 0xff, 0x66, 0x55, 0x44, 0xff}
 	first, third := uint32(0), uint32(16)
@@ -135,8 +135,8 @@ func Example_samples24() {
 	// Output: [1 -1 -8388608]
 }
 
-// A section of 4,096 blocks of 5 bits fills 342 words: twelve blocks are in each,
-// and the last word has four.
+// A section of 4,096 blocks of 5 bits fills 342 words. Each word has twelve blocks, and
+// the last word has four.
 func Example_blocks() {
 	blocks := make([]uint16, 4096)
 	for i := range blocks {
@@ -171,8 +171,8 @@ func Example_png() {
 	// 12 34 50
 }
 
-// Quantized weights are signed and have 4 bits, two in a byte: the first half of a
-// block is in the low bits, the second half in the high bits.
+// Quantized weights are signed and have 4 bits. A byte has two: the first half of a
+// block is in the low bits of the bytes, and the second half is in the high bits.
 func Example_nibbles() {
 	weights := []int8{-8, -1, 0, 1, 2, 7}
 	half := len(weights) / 2
@@ -264,8 +264,8 @@ func Example_ids() {
 	// Output: [1541815603606036480 1541815603610230791]
 }
 
-// Rows are sorted by country, then by day, then in the order that they had. One key
-// has all three, the most significant one highest.
+// Rows are sorted by country, then by day. Rows that are equal in both keep their order.
+// One key has the country in its highest bits, then the day, then the row's number.
 func Example_sortKey() {
 	country := []uint8{2, 1, 2, 1}
 	day := []uint16{300, 200, 100, 200}
@@ -280,9 +280,9 @@ func Example_sortKey() {
 	// Output: [1 3 2 0]
 }
 
-// Signed values do not sort as unsigned fields do: the negative ones would come last.
-// With their top bit flipped they sort. Select flips it: where a value has a one it
-// takes the bit of others, and where it has a zero, the bit of top.
+// Signed values do not sort as unsigned fields do: negative values would come last. If
+// their top bit is flipped, they sort. Select flips it. Where a value has a one, Select
+// takes the bit of others. Where it has a zero, Select takes the bit of top.
 func Example_biased() {
 	values := []int32{-2, 3, -1}
 	row := []uint32{0, 1, 2}
@@ -309,7 +309,7 @@ func Example_dictionary() {
 	bfi.Pack(column, nil, bfi.Column(codes, 0, 15), bfi.Column(null, 15, 1))
 	fmt.Printf("%#x\n", column)
 
-	// What is null is a field of one bit.
+	// The null bit is a field of one bit.
 	bfi.Unpack(column, bfi.Column(null, 15, 1))
 	fmt.Println(null)
 	// Output:
@@ -338,8 +338,9 @@ func Example_range() {
 	// [3 1023 1023]
 }
 
-// One field is set in the rows that have a value. The bitmap is laid out as in Arrow:
-// row i has bit i%8 of byte i/8. A padded buffer is cut to the bytes that have rows.
+// A field is set only in rows that have a value. The bitmap is laid out as in Arrow: row
+// i has bit i%8 of byte i/8. Arrow pads its buffers, so the buffer is cut to the bytes
+// that have rows.
 func Example_validity() {
 	rows := []uint32{0xa0000, 0xb0000, 0xc0000, 0xd0000, 0xe0000, 0xf0000, 0xa0000, 0xb0000, 0xc0000, 0xd0000}
 	prices := []uint32{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
@@ -352,9 +353,9 @@ func Example_validity() {
 }
 
 // A slice of many megabytes is worth a goroutine for each core. Calls on parts that
-// do not overlap may run at the same time, and parts that begin at whole cache lines
-// do not slow each other down. Under a mask, parts of a multiple of 64 lanes begin at
-// whole elements of the mask.
+// do not overlap may run at the same time. If the parts begin at cache lines, they do
+// not slow each other down. Under a mask, a part should have a multiple of 64 lanes, so
+// that the next part begins with an element of the mask.
 func Example_goroutines() {
 	words, ids := make([]uint64, 1<<20), make([]uint64, 1<<20)
 	for i := range ids {

@@ -100,8 +100,8 @@ func ExampleExtractEach() {
 }
 
 func ExampleMask() {
-	// A mask of bytes has 8 lanes an element, one of uint32s has 32. Both name lanes 0
-	// and 9 here.
+	// An element of a mask has 8 lanes if it is a byte, and 32 if it is a uint32. Here
+	// both masks have lanes 0 and 9.
 	words := make([]uint8, 10)
 	bfi.FillMasked(words, 1, words, 0, 8, []uint8{1 << 0, 1 << 1})
 	fmt.Println(words)
@@ -213,8 +213,8 @@ func ExampleField_From() {
 }
 
 func ExampleArray() {
-	// Three elements go into each word, the first one lowest. The last word has fewer,
-	// and its other fields stay 0.
+	// Three elements go into each word, the first element lowest. The last word has only
+	// two, and its third field stays 0.
 	digits := []uint8{1, 2, 3, 4, 5}
 	words := make([]uint16, 2)
 	bfi.Pack(words, nil, bfi.Array(digits, 3, 0, 4))
@@ -223,8 +223,8 @@ func ExampleArray() {
 }
 
 func ExampleField_Every() {
-	// Word i takes the element 3*i. Unpack writes the same elements and leaves the
-	// elements between alone.
+	// Word i takes element 3*i. Unpack writes the same elements and does not touch the
+	// elements between them.
 	values := []uint8{1, 10, 100, 2, 20, 200}
 	words := make([]uint16, 2)
 	bfi.Pack(words, nil, bfi.Column(values, 0, 8).Every(3))
@@ -334,7 +334,7 @@ func ExampleKernel() {
 	fmt.Println("kernels:", bfi.Kernel()) // such as "kernels: avx2"
 }
 
-// A bitmap that is padded, as Arrow pads to 64 bytes, is cut to the lanes.
+// Arrow pads a bitmap to 64 bytes. The padded bitmap is cut to the lanes.
 func ExampleInsertMasked_padded() {
 	dst := []uint16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	valid := make([]uint8, 64)

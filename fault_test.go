@@ -16,12 +16,12 @@ import (
 	"unsafe"
 )
 
-// These tests make calls touch memory that they must not touch, and look at where the
-// calls were when they did.
+// These tests put operands next to forbidden memory, or on it. They look at whether a call
+// touches that memory, and where in the code the call is when it does.
 
-// faulted reports whether call touched such memory. If assembly did, faulted also returns the
-// name of its function, and its arguments as the stack trace shows them. If this Go shows
-// them in another way, there are none.
+// faulted reports whether call touched forbidden memory. If assembly touched it, faulted also
+// returns the name of the assembly function, and its arguments from the stack trace. If the
+// stack traces of this Go have another format, it returns no arguments.
 func faulted(call func()) (touched bool, assembly string, arguments []uint64) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -56,9 +56,9 @@ func faulted(call func()) (touched bool, assembly string, arguments []uint64) {
 	return
 }
 
-// TestInactiveLanes checks which levels write to inactive lanes of dst, which lie on a page
-// that can only be read. Portable kernels and AVX-512 must not write to them. The others may
-// write their old value.
+// TestInactiveLanes puts inactive lanes of dst on a page that can only be read. The portable
+// kernels and AVX-512 must not write to them. AVX2 and NEON may rewrite their old value; the
+// test logs which kernels do.
 func TestInactiveLanes(t *testing.T) {
 	page := os.Getpagesize()
 	memory := pages(t, 2*page)
@@ -89,20 +89,20 @@ func TestInactiveLanes(t *testing.T) {
 				}
 				writers[k.String()+", words of "+strconv.Itoa(8*e.size)+" bits"] = true
 				if k.level == levelGeneric || k.level == levelAVX512 {
-					t.Fatalf("%s on %s: %d lanes: one after the %d that are active was written", e.name, k, n, before)
+					t.Fatalf("%s on %s: %d lanes, from lane %d on inactive: an inactive lane was written", e.name, k, n, before)
 				}
 			})
 		}
 	}
 	for _, writer := range slices.Sorted(maps.Keys(writers)) {
-		t.Logf("inactive lanes are written by %s", writer)
+		t.Logf("%s: inactive lanes are rewritten", writer)
 	}
 }
 
 // TestPieceBound checks that assembly never gets more than one piece. It makes calls touch a
-// forbidden page near the end of each of several pieces. Then it looks among the arguments of
-// the assembly function for the one that bounds the run. That is the address in dst where the
-// run begins, or for Pack and Unpack the number of the lane where it ends.
+// forbidden page near the end of each of several pieces. Then it searches the arguments of
+// the assembly function for a bound of the run. Most functions have the address in dst where
+// the run begins. Pack and Unpack have the number of the lane where the run ends.
 func TestPieceBound(t *testing.T) {
 	const pieces = 4
 	most := 0
@@ -124,7 +124,7 @@ func TestPieceBound(t *testing.T) {
 		s.all(&e)
 		clear(s.value) // no value may look like the number of a lane
 		for piece := 1; piece <= pieces; piece++ {
-			// The page is before the piece's end, whatever the size of pages.
+			// The page begins before the piece's end, whatever the size of pages.
 			lane := piece*pieceBytes/e.size - 1
 			at := lane * e.ops[0].lane() &^ (os.Getpagesize() - 1)
 			lane = at / e.ops[0].lane()
@@ -148,7 +148,8 @@ func TestPieceBound(t *testing.T) {
 				}
 				run := (lane - first + 1) * e.size
 				if e.pack != nil {
-					// Masks may look like the numbers of later lanes.
+					// Other arguments may look like numbers of later lanes. The end is
+					// the least.
 					last := uint64(math.MaxInt32)
 					for _, v := range arguments {
 						if uint64(lane-first) < v {
@@ -166,8 +167,8 @@ func TestPieceBound(t *testing.T) {
 	}
 }
 
-// TestInactiveTurns checks that nothing of 64 lanes is accessed if none of them is active,
-// counted from the first lane. Those lanes lie on pages that fault when they are touched.
+// TestInactiveTurns checks that a call skips 64 lanes if none of them is active, counted in
+// turns of 64 from the first lane. The inactive lanes lie on pages that fault.
 func TestInactiveTurns(t *testing.T) {
 	page := os.Getpagesize()
 	for _, e := range entries {
@@ -185,13 +186,13 @@ func TestInactiveTurns(t *testing.T) {
 			memory = append(memory, b)
 		}
 		for _, before := range []int{0, 64, 192} {
-			// All lanes of a hole of so many are inactive, and the call may end in it.
+			// From lane before on, a page of lanes is inactive. The call may end in it.
 			for _, n := range []int{before + 1, before + 7, before + 40, before + 63, before + 100, before + page, before + page + 201} {
 				for _, few := range []bool{false, true} {
 					hole := min(n-before, page)
 					s.ops[mask] = make([]byte, e.ops[mask].bytes(n))
 					for lane := range 8 * len(s.ops[mask]) {
-						// Bits past the last lane count for nothing.
+						// Bits past the last lane are ignored.
 						if lane < before && (!few || lane == 5) || lane >= before+hole && (!few || lane == n-1 || lane >= n) {
 							size := e.ops[mask].size
 							v := load(s.ops[mask], size, lane/(8*size))
@@ -215,12 +216,12 @@ func TestInactiveTurns(t *testing.T) {
 					var wrong string
 					onEveryKernel(func(k kernel) {
 						if touched, assembly, _ := faulted(func() { e.call(&s.args) }); touched && wrong == "" {
-							wrong = fmt.Sprintf("one of those was accessed on %s, by %q", k, assembly)
+							wrong = fmt.Sprintf("%s accessed an inactive lane, in %q", k, assembly)
 						}
 						for _, part := range [][2]int{{0, before}, {before + hole, n}} {
 							lo, hi := part[0]*e.size, part[1]*e.size
 							if !bytes.Equal(s.ops[0][lo:hi], want[lo:hi]) && wrong == "" {
-								wrong = fmt.Sprintf("dst is wrong between lanes %d and %d on %s", part[0], part[1], k)
+								wrong = fmt.Sprintf("%s: dst is wrong in lanes from %d to before %d", k, part[0], part[1])
 							}
 							copy(s.ops[0][lo:hi], old[lo:hi])
 						}
@@ -229,7 +230,7 @@ func TestInactiveTurns(t *testing.T) {
 						protect(t, b[page:][:page*e.ops[op].size], readWrite)
 					}
 					if wrong != "" {
-						t.Fatalf("%s: %d lanes, of which %d from lane %d on are inactive: %s", e.name, n, hole, before, wrong)
+						t.Fatalf("%s: %d lanes, %d inactive from lane %d on: %s", e.name, n, hole, before, wrong)
 					}
 				}
 			}

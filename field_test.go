@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// A choice picks one of so many calls.
+// A choice of c picks about one call in c.
 type choice uint32
 
-// someCalls returns the choice of calls that these tests make, out of all that they could
-// make. With BFI_TEST_WHOLE they make all.
+// someCalls returns the choice of the calls that these tests make. With BFI_TEST_WHOLE they
+// make all calls.
 func someCalls() choice {
 	switch {
 	case os.Getenv("BFI_TEST_WHOLE") != "":
@@ -22,13 +22,13 @@ func someCalls() choice {
 	return 10
 }
 
-// has reports whether call i is chosen. The chosen calls are spread as if at random, so every
-// value of every parameter is among them.
+// has reports whether call i is chosen. The chosen calls are spread as if at random, so they
+// have every value of every parameter.
 func (c choice) has(i int) bool { return uint32(i)*2654435761>>8%uint32(c) == 0 }
 
-// withLevels is onEveryKernel for millions of short calls: f sets current to each level
-// itself. Stores of short calls never bypass the cache, so kernels with such stores are left
-// out.
+// withLevels calls f with all levels. f sets current to each level itself, so it can make
+// millions of short calls. Stores of short calls never bypass the cache, so withLevels needs
+// no kernels with such stores.
 func withLevels(f func(levels []level)) {
 	defer func(l level) { current = l }(current)
 	var levels []level
@@ -40,7 +40,7 @@ func withLevels(f func(levels []level)) {
 	f(levels)
 }
 
-// A result has the right results of a call, and room for the call's results.
+// A result has the right results of a call, room for the call's results, and wrong values.
 type result[T Word] struct{ want, have, wrong []T }
 
 func newResult[T Word](n int) result[T] {
@@ -51,10 +51,10 @@ func newResult[T Word](n int) result[T] {
 	return r
 }
 
-// of returns the result of n lanes.
+// of returns the result for the first n lanes.
 func (r result[T]) of(n int) result[T] { return result[T]{r.want[:n], r.have[:n], r.wrong[:n]} }
 
-// fresh returns the dst of a call, with only wrong values in it.
+// fresh returns a dst that holds wrong values.
 func (r result[T]) fresh() []T {
 	copy(r.have, r.wrong)
 	return r.have
@@ -62,13 +62,13 @@ func (r result[T]) fresh() []T {
 
 func (r result[T]) right() bool { return bytesOf(r.have) == bytesOf(r.want) }
 
-// bytesOf returns the memory of a slice as a string, which is quick to compare.
+// bytesOf returns the memory of a slice as a string, because strings are quick to compare.
 func bytesOf[T Word](s []T) string {
 	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(T(0))))
 }
 
-// oneHot returns every value with a single bit, then the value with all bits, over and over
-// until kernels run their loops. few is the number of different values.
+// oneHot returns every value with a single bit, then the value with all bits. It repeats
+// these few values until kernels run their loops.
 func oneHot[T Word]() (few int, all []T) {
 	for i := range 8 * unsafe.Sizeof(T(0)) {
 		all = append(all, 1<<i)
@@ -81,12 +81,12 @@ func oneHot[T Word]() (few int, all []T) {
 	return few, all
 }
 
-// mostFrom is a From past every element.
+// mostFrom is past the last bit of every element.
 const mostFrom = 64
 
-// TestSingleFields packs and unpacks one field alone: every pos and width from 0 to
-// 255 and every From from 0 to 64, with elements of all types and words of all
-// sizes. The elements of Pack, and the words of Unpack, have one bit each, or all.
+// TestSingleFields packs and unpacks one field alone, for every pos and width from 0
+// to 255 and every From from 0 to 64. Elements have all types and words all sizes. In
+// each element of Pack and in each word of Unpack, one bit is set or all are.
 //
 // The right answers come from Bfi and Bfe, which TestScalar compares with the oracle.
 func TestSingleFields(t *testing.T) {
@@ -96,7 +96,7 @@ func TestSingleFields(t *testing.T) {
 	t.Run("uint64", singleFields[uint64, int64])
 }
 
-// singleFields tests words of type T. S is T with a sign.
+// singleFields tests words of type T. S is the signed type of the same size.
 func singleFields[T, S Word](t *testing.T) {
 	withLevels(func(levels []level) {
 		singleField[T, S, uint8](t, levels)
@@ -183,11 +183,11 @@ type pairField struct {
 	Field
 	name string
 	mask uint8   // the bits of a word that are in the field
-	want []uint8 // what Pack puts there, or Unpack into the column
+	want []uint8 // the bits that Pack puts there, or the elements that Unpack gives
 }
 
-// pairFields returns the fields that of makes for each pos, width and From up to 9; greater
-// ones make no difference. Elements have 8 bits, in turns without and with a sign.
+// pairFields returns the fields that of makes for each pos, width and From up to 9. Greater
+// values give nothing new, because words have 8 bits.
 func pairFields(of func(pos, width, from uint32) []pairField) (list []pairField) {
 	for pos := range uint32(10) {
 		for width := range uint32(10) {
@@ -204,8 +204,8 @@ func pairFields(of func(pos, width, from uint32) []pairField) (list []pairField)
 	return list
 }
 
-// TestFieldPairs packs and unpacks every pair of fields of words of 8 bits, with elements of 8
-// bits and with constants.
+// TestFieldPairs packs and unpacks every pair of fields of words of 8 bits. Fields are
+// columns of 8-bit elements, and constants.
 func TestFieldPairs(t *testing.T) {
 	withLevels(func(levels []level) {
 		packPairs(t, levels)
@@ -213,8 +213,8 @@ func TestFieldPairs(t *testing.T) {
 	})
 }
 
-// packPairs packs pairs of elements. At least one of the two is 0 or all ones. The base is
-// zeros, and then ones.
+// packPairs packs pairs of elements. One element of a pair has a single bit and the other is
+// 0, or each is 0 or all ones. The base is all zeros and then all ones.
 func packPairs(t *testing.T, levels []level) {
 	var first, second, base []uint8
 	for _, b := range []uint8{0, 0xff} {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fuzzTargets has the fuzz target of every function.
+// fuzzTargets has the fuzz target of each function, by the function's name.
 var fuzzTargets = map[string]func(*testing.F){
 	"Insert":            FuzzInsert,
 	"InsertEach":        FuzzInsertEach,
@@ -48,12 +48,15 @@ func FuzzInsertWarp(f *testing.F)        { fuzz(f, "InsertWarp") }
 func FuzzSelectWarp(f *testing.F)        { fuzz(f, "SelectWarp") }
 func FuzzExtractWarp(f *testing.F)       { fuzz(f, "ExtractWarp") }
 
-// fuzz compares every kernel of a function with the oracle. The fuzzer chooses:
+// fuzz compares every kernel of a function with the oracle. The fuzzer chooses the fields
+// and these:
 //
 //	variant    the types of the operands
-//	data       their lanes, over and over
-//	offsets    where they lie, a byte each
-//	sharing    how they share memory, and for Pack and Unpack the types of columns
+//	data       the bytes of every operand, repeated
+//	lanes      the number of lanes
+//	offsets    where each operand lies, in a byte for each
+//	sharing    how operands share memory, and for Pack and Unpack the types of columns
+//	active     the active lanes of a warp
 func fuzz(f *testing.F, fn string) {
 	const most, mostFields = 300, 9
 	var variants []entry
@@ -107,7 +110,7 @@ func fuzz(f *testing.F, fn string) {
 	})
 }
 
-// anyColumns returns Pack or Unpack with at most most fields of any types.
+// anyColumns returns an entry of Pack or Unpack with up to most fields of random types.
 func anyColumns(r *rand.Rand, fn string, most int) *entry {
 	kinds := someKinds(r, r.IntN(most+1))
 	mixed := slices.Clone(kinds)
@@ -120,8 +123,8 @@ func anyColumns(r *rand.Rand, fn string, most int) *entry {
 	return &list[r.IntN(len(list))]
 }
 
-// TestFuzzTargets checks that every function has a target, by a name that go test -fuzz
-// finds.
+// TestFuzzTargets checks that every function has a target, and that the target has the
+// function's name.
 func TestFuzzTargets(t *testing.T) {
 	for _, e := range entries {
 		target := fuzzTargets[e.fn]
@@ -135,7 +138,7 @@ func TestFuzzTargets(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip unpacks words that it has packed.
+// FuzzRoundTrip packs columns and unpacks the words.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{0, 10, 0, 10, 0, 10, 0, 2}, uint8(33))
 	f.Add([]byte{0, 12, 0, 5, 0, 5, 0, 41, 3, 1}, uint8(9))

@@ -4,9 +4,9 @@ package bfi
 
 import "testing"
 
-// guarded returns segments of memory in which operands must stay a line from either end.
-// That shows writes past an operand, but not reads. OpenBSD is among these systems because
-// Go's standard library cannot protect pages there.
+// guarded returns segments of memory in which operands must stay a line from either end. So
+// tests see writes past an operand, but not reads. On OpenBSD the standard library cannot
+// protect pages, so it is among these systems.
 func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 	t.Log("no pages to protect here: guard words instead")
 	for range count {

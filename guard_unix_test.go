@@ -14,7 +14,7 @@ const (
 	readWrite = syscall.PROT_READ | syscall.PROT_WRITE
 )
 
-// pages returns memory on pages of its own: size bytes, rounded up to whole pages.
+// pages returns memory of size bytes, rounded up to whole pages, on pages of its own.
 func pages(t *testing.T, size int) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()
@@ -27,10 +27,10 @@ func pages(t *testing.T, size int) []byte {
 	return all
 }
 
-// protect changes the access to whole pages.
+// protect changes how whole pages may be accessed.
 func protect(t *testing.T, b []byte, access int) {
 	t.Helper()
-	// Package syscall does not have this function for all of these systems.
+	// Package syscall lacks Mprotect for some of these systems.
 	_, _, err := syscall.Syscall(syscall.SYS_MPROTECT, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(access))
 	if err != 0 {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func protect(t *testing.T, b []byte, access int) {
 }
 
 // guarded returns segments of memory of at least size bytes each. Before and after each
-// segment lies a page that faults when it is touched. margin is how far from their ends
-// operands must stay, which is 0 here.
+// segment lies a page that faults when it is touched. Operands must stay margin bytes away
+// from the segments' ends. Here margin is 0.
 func guarded(t *testing.T, count, size int) (segments [][]byte, margin int) {
 	page := syscall.Getpagesize()
 	data := (size + page - 1) / page * page

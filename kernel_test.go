@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain prints the kernels that the tests run on. BFI_TEST_REQUIRE has the names of
-// kernels that must be among them, with commas between the names.
+// TestMain prints the kernels that the tests run on. BFI_TEST_REQUIRE is a list of names with
+// commas between them. If the tests do not run on all kernels of the list, they fail.
 func TestMain(m *testing.M) {
 	if os.Getenv("BFI_TEST_PRINT_KERNEL") != "" {
 		fmt.Println(Kernel(), supported())
@@ -48,10 +48,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKernel checks the choice of a kernel, by the function that chooses and by child
-// processes.
+// TestKernel checks the choice of a kernel. It calls choose, and starts child processes.
 func TestKernel(t *testing.T) {
-	// From the best to the worst.
+	// The best is first.
 	order := []string{"avx512", "avx2", "neon", "generic"}
 	var have []string
 	for _, l := range supported() {
@@ -90,7 +89,7 @@ func TestUnknownKernel(t *testing.T) {
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		if err != nil || string(out) != string(unset) {
-			t.Errorf("with BFI_KERNEL=%q: %v, output %q, want %q as without", name, err, out, unset)
+			t.Errorf("with BFI_KERNEL=%q: %v, output %q, want %q as without it", name, err, out, unset)
 		}
 		want := fmt.Sprintf("bfi: BFI_KERNEL=%q is none of %s; ignored\n", name, strings.Join(best, ", "))
 		if stderr.String() != want {
@@ -100,7 +99,7 @@ func TestUnknownKernel(t *testing.T) {
 	for _, name := range append(best, "") {
 		cmd := rerun(t, "BFI_KERNEL="+name, "BFI_TEST_PRINT_KERNEL=1")
 		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "BFI_KERNEL") {
-			t.Errorf("with BFI_KERNEL=%q: %v, output %q, want no word of BFI_KERNEL", name, err, out)
+			t.Errorf("with BFI_KERNEL=%q: %v, output %q, want nothing about BFI_KERNEL", name, err, out)
 		}
 	}
 }
@@ -113,8 +112,8 @@ func TestRequire(t *testing.T) {
 }
 
 // rerun returns a command that runs this test binary without tests, with env added to its
-// environment. It skips the test if that is not possible: an emulator may run child
-// processes on the machine itself, which has another processor.
+// environment. If that is not possible, rerun skips the test. For example, an emulator may
+// run child processes on the machine itself, which has another processor.
 func rerun(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()

@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// A kernel is one way in which this process can run every function. A kernel that is added
-// here is in every test and benchmark.
+// A kernel is one way in which this process can run every function. Every test and
+// benchmark goes through the kernels.
 type kernel struct {
 	level  level
 	stream bool // whether stores bypass the cache, whatever the length
@@ -29,8 +29,8 @@ var kernels = onThisMachine(
 	kernel{levelAVX512, true},
 )
 
-// onThisMachine returns the kernels that can run here. BFI_TEST_ONLY names the only one to
-// test, for emulators, where others are not worth the time.
+// onThisMachine returns the kernels that can run here. If BFI_TEST_ONLY is set, it names the
+// only level to test. Emulators use it, because other levels are not worth their time.
 func onThisMachine(all ...kernel) []kernel {
 	only := os.Getenv("BFI_TEST_ONLY")
 	return slices.DeleteFunc(all, func(k kernel) bool {
@@ -57,8 +57,9 @@ func onEveryKernel(f func(kernel)) {
 	}
 }
 
-// run calls the entry on the current kernel. If stores must bypass the cache, and the
-// entry's only do so in calls of more than one piece, it calls the entry's kernel directly.
+// run calls the entry on the current kernel. Some entries have stores that bypass the cache
+// only in calls of more than one piece. If the stores of a shorter call must bypass it, run
+// calls the kernel directly.
 func (e *entry) run(k kernel, a *args) {
 	dst := uintptr(a.at(0))
 	if !k.stream || e.stream == nil || len(a.ops[0]) > pieceBytes || dst%uintptr(e.size) != 0 {
@@ -80,7 +81,7 @@ func (e *entry) streams() bool { return !e.warp && !e.masked() }
 // masked reports whether the entry has a mask, which is its last operand.
 func (e *entry) masked() bool { return e.ops[len(e.ops)-1].kind == maskKind }
 
-// lengths returns the numbers of lanes up to most that the entry takes.
+// lengths returns the numbers of lanes up to most that the entry can have.
 func (e *entry) lengths(most int) []int {
 	if e.warp {
 		return []int{WarpSize}
@@ -92,7 +93,7 @@ func (e *entry) lengths(most int) []int {
 	return list
 }
 
-// largest returns the most bytes that a lane of the entry takes, without the mask's.
+// largest returns the most bytes that a lane takes in an operand other than the mask.
 func (e *entry) largest() int {
 	size := e.size
 	for _, o := range e.ops {
@@ -103,10 +104,10 @@ func (e *entry) largest() int {
 	return size
 }
 
-// A sharing has for each operand the number of the operand in whose memory it lies.
+// A sharing has a number for each operand: the number of the operand in whose memory it lies.
 type sharing []int
 
-// apart returns the sharing with every operand in memory of its own.
+// apart returns the sharing in which every operand has memory of its own.
 func (e *entry) apart() sharing {
 	share := make(sharing, len(e.ops))
 	for op := range share {
@@ -136,7 +137,7 @@ func (e *entry) inPlace() []sharing {
 	return list
 }
 
-// everySharing returns the sharings of inPlace and apart.
+// everySharing returns all sharings of inPlace, and apart.
 func (e *entry) everySharing() []sharing { return append(e.inPlace(), e.apart()) }
 
 // anySharing returns a random sharing.
@@ -157,15 +158,15 @@ func (e *entry) anySharing(r *rand.Rand) sharing {
 	return share
 }
 
-// A sample has the values of a call's operands, and the right answer.
+// A sample has the values of a call's operands, and the right results.
 type sample struct {
 	args
 	lanes int
 	share sharing
-	want  [][]byte // one for each output
+	want  [][]byte // the right results, for each output
 }
 
-// sample makes random operands for so many lanes.
+// sample makes random operands for the given number of lanes.
 func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 	s := &sample{lanes: lanes, share: share}
 	s.active = [...]uint32{0, 1 << r.IntN(32), 0x55555555, 0xffffffff, r.Uint32(), r.Uint32()}[r.IntN(6)]
@@ -174,11 +175,11 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 		pos, width := anyField(r, 8*e.size)
 		from := [...]uint32{0, 0, r.Uint32N(70), r.Uint32()}[r.IntN(4)]
 		if narrow {
-			// Narrow fields, so that many columns do not all hide each other.
+			// Wide fields of many columns would hide each other.
 			width %= uint32(8*e.size/e.fields + 2)
 		}
 		if e.pack != nil && e.pack[k].count > 1 && r.IntN(3) > 0 {
-			// Narrow fields, so that those of an array fit.
+			// Wide fields of an array would not fit in the word.
 			pos, width = r.Uint32N(3), uint32(r.IntN(8*e.size)/e.pack[k].count+1)
 		}
 		if whole {
@@ -196,7 +197,7 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 			case widthKind:
 				store(b, o.size, i, uint64(width))
 			case maskKind:
-				// Kernels may have other code for all lanes and for none.
+				// Kernels may have code of their own for all lanes and for none.
 				store(b, o.size, i, [...]uint64{0, ^uint64(0), r.Uint64(), r.Uint64(), 1 << r.IntN(64)}[r.IntN(5)])
 			default:
 				store(b, o.size, i, r.Uint64())
@@ -211,7 +212,7 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 	return s
 }
 
-// answer sets the right answer, which the oracle gives.
+// answer sets the right results, which the oracle gives.
 func (e *entry) answer(s *sample) {
 	if s.want == nil {
 		s.want = make([][]byte, e.outs)
@@ -227,8 +228,8 @@ func (e *entry) answer(s *sample) {
 	}
 }
 
-// anyField returns a random pos and width. Most fields lie in the word, and often the high
-// bits of pos and width are not 0.
+// anyField returns a random pos and width. Most fields lie in the word. In half of the
+// fields, the high bits of pos and width are random too.
 func anyField(r *rand.Rand, bits int) (pos, width uint32) {
 	v := r.Uint64()
 	pos, width = uint32(v)%uint32(bits), 1+uint32(v>>8)%uint32(bits)
@@ -250,13 +251,13 @@ func anyField(r *rand.Rand, bits int) (pos, width uint32) {
 type memory struct {
 	live          [][]byte
 	before, after [][]byte // the bytes before a call, and the bytes that it should leave
+	short         bool     // leave out kernels that only stream longer calls
 
-	// These are of the call that is verified. They are kept because there are millions of
-	// calls.
+	// The other members belong to the call that is verified. Memory keeps their arrays,
+	// because there are millions of calls.
 	ops    [][]byte
 	lo, hi []int    // the bytes of each segment that are checked
 	want   [][]byte // the bytes that should be in each segment
-	short  bool     // leave out kernels that only stream longer calls
 }
 
 func newMemory(segments [][]byte) *memory {
@@ -271,15 +272,15 @@ func newMemory(segments [][]byte) *memory {
 	return m
 }
 
-// misaligns reports whether a processor loads and stores misaligned words. If it does not,
-// these tests have none.
+// misaligns reports whether the processor loads and stores misaligned words. If it does not,
+// tests leave them out.
 var misaligns = !strings.HasPrefix(runtime.GOARCH, "mips")
 
 // line is the alignment of segments.
 const line = 64
 
-// heap returns segments in ordinary memory, for count operands of size bytes at offsets up
-// to two lines.
+// heap returns segments in ordinary memory for count operands. Each has room for size bytes
+// at any offset up to two lines.
 func heap(count, size int) *memory {
 	size = (size + 4*line) &^ (line - 1)
 	buf := make([]byte, count*size+line)
@@ -295,7 +296,7 @@ func heap(count, size int) *memory {
 // mostOps is the most operands that an entry has.
 var mostOps = len(slices.MaxFunc(entries, func(a, b entry) int { return len(a.ops) - len(b.ops) }).ops)
 
-// heap returns segments for lanes lanes of the entry.
+// heap returns segments for the entry's operands of the given number of lanes.
 func (e *entry) heap(lanes int) *memory { return heap(len(e.ops), e.largest()*lanes) }
 
 // atLines returns offsets at which every operand starts a cache line.
@@ -310,14 +311,15 @@ func (e *entry) anyOffsets(r *rand.Rand) []int {
 	return offset
 }
 
-// repeat fills b with copies of lanes.
+// repeat fills b with lanes, over and over.
 func repeat(b, lanes []byte) {
 	for len(b) > 0 && len(lanes) > 0 {
 		b = b[copy(b, lanes):]
 	}
 }
 
-// repeatMask fills b with copies of a mask of lanes lanes, also past lane n.
+// repeatMask fills b with a mask for n lanes. If mask has fewer, it repeats mask's, of which
+// there are lanes. It fills the bits past lane n too.
 func repeatMask(b, mask []byte, size, lanes, n int) {
 	if n <= lanes {
 		copy(b, mask)
@@ -338,9 +340,9 @@ func repeatMask(b, mask []byte, size, lanes, n int) {
 	}
 }
 
-// verify calls e on every kernel with n lanes of a sample, which it repeats if it has
-// fewer. Each operand lies at its offset in its segment. verify checks that the outputs are
-// right and that nothing else has changed.
+// verify calls e on every kernel with n lanes. If the sample has fewer, verify repeats it.
+// Each operand lies at its offset in its segment. verify checks that the outputs are right
+// and that nothing else has changed.
 func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) {
 	t.Helper()
 	a := s.args
@@ -367,7 +369,7 @@ func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) 
 		copy(m.after[root][m.lo[root]:m.hi[root]], m.before[root][m.lo[root]:])
 		repeat(m.after[root][lo:hi], s.want[out])
 		if e.fn == "Pack" && n > 0 {
-			// The last word may lack elements.
+			// Some elements of the last word may be missing.
 			s.last = true
 			store(m.after[root][lo:hi], e.size, n-1, e.want(&s.args, out, (n-1)%s.lanes))
 			s.last = false
@@ -393,7 +395,7 @@ func (m *memory) verify(t testing.TB, e *entry, s *sample, n int, offset []int) 
 	})
 }
 
-// difference returns a text that says where an operand's memory is wrong.
+// difference describes the first place at which an operand's memory is wrong.
 func (e *entry) difference(op int, have, want []byte, offset, n int) string {
 	i := 0
 	for have[i] == want[i] {
@@ -408,8 +410,8 @@ func (e *entry) difference(op int, have, want []byte, offset, n int) string {
 	return fmt.Sprintf("%s[%d] is %x, want %x (bytes in memory)", o.name, at, have[b:b+o.size], want[b:b+o.size])
 }
 
-// TestFewActive checks masks in which one lane is active, and masks in which one run of
-// lanes is not, wherever they are.
+// TestFewActive checks masks with one active lane, at every place. It also checks masks with
+// one run of inactive lanes, at every place.
 func TestFewActive(t *testing.T) {
 	const n = 64*4 + 37
 	step := 1
@@ -434,7 +436,7 @@ func TestFewActive(t *testing.T) {
 			store(s.ops[mask], size, lane/(8*size), v^1<<(lane%(8*size)))
 		}
 		fill(0xff)
-		every := slices.Clone(old) // what dst is if every lane is active
+		every := slices.Clone(old) // the dst of a call with every lane active
 		for lane := range n {
 			store(every, e.size, lane, e.want(&s.args, 0, lane))
 		}
@@ -442,7 +444,7 @@ func TestFewActive(t *testing.T) {
 			onEveryKernel(func(k kernel) {
 				e.call(&s.args)
 				if !bytes.Equal(s.ops[0], want) {
-					t.Fatalf("%s on %s: %s of %d: dst is wrong", e.name, k, what, n)
+					t.Fatalf("%s on %s: %d lanes, %s: dst is wrong", e.name, k, n, what)
 				}
 				copy(s.ops[0], old)
 			})
@@ -452,7 +454,7 @@ func TestFewActive(t *testing.T) {
 			flip(lane)
 			want := slices.Clone(old)
 			copy(want[lane*e.size:][:e.size], every[lane*e.size:])
-			check(fmt.Sprintf("only lane %d is active", lane), want)
+			check(fmt.Sprintf("only lane %d active", lane), want)
 			for _, run := range []int{1, 8, 31, 64, 65, 128, 200} {
 				end := min(lane+run, n)
 				fill(0xff)
@@ -461,13 +463,13 @@ func TestFewActive(t *testing.T) {
 					flip(i)
 				}
 				copy(want[lane*e.size:end*e.size], old[lane*e.size:])
-				check(fmt.Sprintf("lanes %d to %d are inactive", lane, end-1), want)
+				check(fmt.Sprintf("lanes %d to %d inactive", lane, end-1), want)
 			}
 		}
 	}
 }
 
-// TestCountActive checks countActive by counting every lane.
+// TestCountActive compares countActive with a count of the lanes that the test activates.
 func TestCountActive(t *testing.T) {
 	countActiveOf[uint8](t)
 	countActiveOf[uint16](t)
@@ -493,7 +495,8 @@ func countActiveOf[M Mask](t *testing.T) {
 			}
 			have := countActive(active, n)
 			if most := n / sparseLanes; have != want && (want <= most || have <= most) {
-				t.Fatalf("countActive of %d lanes in elements of %d bits = %d, want %d, or more than %d if it is", n, maskBits[M](), have, want, most)
+				t.Fatalf("%d lanes, elements of %d bits, %d active: countActive = %d; any result over %d means too many",
+					n, maskBits[M](), want, have, most)
 			}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// The oracle has the definitions of the instructions, bit by bit, for words of any
-// width. Every test compares with it, and none only with another kernel.
+// The oracle defines the instructions bit by bit, for words of any width. Every test
+// compares kernels with the oracle. No test compares them only with each other.
 
 // oracleBFI is the loop by which the PTX ISA defines bfi.
 func oracleBFI(bits int, a, b uint64, c, d uint32) uint64 {
@@ -40,11 +40,11 @@ func oracleBFE(bits int, signed bool, a uint64, b, c uint32) uint64 {
 	return d
 }
 
-// oracleSelect is AMD's definition of v_bfi_b32.
+// oracleSelect is the formula by which AMD defines v_bfi_b32.
 func oracleSelect(s0, s1, s2 uint64) uint64 { return s0&s1 | ^s0&s2 }
 
-// oracleMoved returns an integer of so many bits, shifted right by by, or left by -by if
-// by is negative. The integer is first extended by its sign, without end.
+// oracleMoved returns x shifted right by by, or left by -by if by is negative. x is an
+// integer of the given number of bits. If it is signed, copies of its sign come in.
 func oracleMoved(bits int, signed bool, x uint64, by int64) uint64 {
 	var f uint64
 	for i := int64(0); i < 64; i++ {
@@ -88,10 +88,10 @@ type layout struct {
 	reversed bool
 }
 
-// lane returns the bytes from one lane to the next.
+// lane returns the number of bytes from one lane to the next.
 func (o op) lane() int { return o.size * max(o.array.stride, 1) }
 
-// bytes returns the bytes of n lanes.
+// bytes returns the number of bytes of n lanes.
 func (o op) bytes(n int) int {
 	if o.kind == maskKind {
 		return (n + 8*o.size - 1) / (8 * o.size) * o.size
@@ -99,7 +99,7 @@ func (o op) bytes(n int) int {
 	return max(n*o.lane()-o.array.short*o.size, 0)
 }
 
-// full returns the bytes of n lanes that lack no elements.
+// full returns the number of bytes of n lanes whose last word lacks no elements.
 func (o op) full(n int) int { return o.bytes(n) + min(n*o.lane(), o.array.short*o.size) }
 
 // opsOf returns operands of the given names. They are words, except for pos and width.
@@ -118,8 +118,8 @@ func opsOf(size int, names ...string) []op {
 	return list
 }
 
-// An entry is a function of the package for one type, as the tests see it: its operands,
-// how to call it, and the right results. An entry that is added here is in every test.
+// An entry describes a function of the package for one type of words: its operands, how to
+// call it, and its right results. Every test goes through the entries.
 type entry struct {
 	fn     string // the function's name
 	name   string // unique among entries
@@ -131,8 +131,10 @@ type entry struct {
 	pack   []fieldKind
 	warp   bool // whether its operands are warps
 
-	call   func(*args)
-	stream func(*args)                      // calls its kernel alone, on at most one piece, with stores that bypass the cache
+	call func(*args)
+	// stream calls the kernel alone, with stores that bypass the cache. The call must
+	// be at most one piece.
+	stream func(*args)
 	want   func(a *args, out, i int) uint64 // element i of an output
 	stack  func()                           // makes a call whose operands are arrays on the caller's stack
 }
@@ -143,7 +145,7 @@ type args struct {
 	pos, width, from []uint32 // one for each field
 	value            []uint64 // the values of constants, one for each field
 	active           uint32   // the active lanes of a warp
-	last             bool     // whether the wanted lane is the last one, which may lack elements of an Array
+	last             bool     // whether want is asked for the last lane, which may lack elements of an Array
 	fields           []Field  // the fields, if they have been made
 }
 
@@ -180,7 +182,7 @@ func isActive(b []byte, size, lane int) bool {
 	return load(b, size, lane/(8*size))>>(lane%(8*size))&1 != 0
 }
 
-// words returns memory as elements.
+// words returns memory as a slice of elements.
 func words[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
@@ -196,7 +198,7 @@ type onStack[T Word] struct {
 	pos, width [WarpSize]uint32
 }
 
-// Types made from integer types. They use the same kernels.
+// These types are made from integer types. They use the same kernels.
 type (
 	gray     uint8
 	audio    int16
@@ -209,8 +211,8 @@ var (
 	entries = slices.Concat(
 		entriesOf[uint8](), entriesOf[int8](), entriesOf[uint16](), entriesOf[int16](),
 		entriesOf[uint32](), entriesOf[int32](), entriesOf[uint64](), entriesOf[int64](),
-		// Every width of word with every width of mask. The sign of words changes from
-		// mask to mask.
+		// Words of every size have masks of every size. The sign of the words changes
+		// from mask to mask.
 		maskedOf[uint8, uint8](), maskedOf[int8, uint16](), maskedOf[uint8, uint32](), maskedOf[int8, uint64](),
 		maskedOf[int16, uint8](), maskedOf[uint16, uint16](), maskedOf[int16, uint32](), maskedOf[uint16, uint64](),
 		maskedOf[uint32, uint8](), maskedOf[int32, uint16](), maskedOf[int32, uint32](), maskedOf[uint32, uint64](),
@@ -229,7 +231,7 @@ var (
 	)
 )
 
-// entriesOf returns the functions over slices.
+// entriesOf returns the entries of the functions over slices.
 func entriesOf[T Word]() []entry {
 	size, signed := int(unsafe.Sizeof(T(0))), ^T(0) < 0
 	bits := 8 * size
@@ -342,8 +344,8 @@ func pick(list []entry, fns ...string) []entry {
 	return picked
 }
 
-// maskedOf returns the functions over slices under a mask. In active lanes the right
-// results are those of the functions without a mask.
+// maskedOf returns the entries of the functions over slices under a mask. In active lanes
+// the function without a mask gives the right result.
 func maskedOf[T Word, M Mask]() []entry {
 	active := func(a *args) []M { return words[M](a.ops[len(a.ops)-1]) }
 	type masked struct {
@@ -414,13 +416,13 @@ func maskedOf[T Word, M Mask]() []entry {
 	return list
 }
 
-// onStackMask is a mask of at most a warp for the caller's stack.
+// onStackMask has a mask of a warp's lanes for the caller's stack.
 type onStackMask[M Mask] [4]M
 
 func (m *onStackMask[M]) warp() []M { return m[:maskLen[M](WarpSize)] }
 
-// warpsOf returns the functions of warps. In active lanes the right results are those of
-// the functions over slices.
+// warpsOf returns the entries of the functions of warps. In active lanes the function over
+// slices gives the right result.
 func warpsOf[T Register]() []entry {
 	type warp struct {
 		call  func(a *args)
@@ -503,7 +505,7 @@ func (f fieldKind) String() string {
 	return name
 }
 
-// field returns a call's field k. Its values are in b, or it is a constant.
+// field returns field k of a call. If it is no constant, its values are in b.
 func (f fieldKind) field(a *args, k int, b []byte) Field {
 	var field Field
 	switch v, pos, width := a.value[k], a.pos[k], a.width[k]; {
@@ -547,7 +549,8 @@ func fieldOf[E Word](f fieldKind, b []byte, v uint64, pos, width uint32) Field {
 	return field
 }
 
-// place returns the position of a word's element j. Only the low 8 bits of pos and width count; the sum does not wrap.
+// place returns the position of a word's element j. Only the low 8 bits of pos and width
+// count. The sum does not wrap.
 func (f fieldKind) place(j int, pos, width uint32) int {
 	if f.reversed {
 		j = f.count - 1 - j
@@ -555,7 +558,8 @@ func (f fieldKind) place(j int, pos, width uint32) int {
 	return int(pos&0xff) + j*int(width&0xff)
 }
 
-// columnsOf returns Pack and Unpack with columns of every type, and with a few columns.
+// columnsOf returns entries of Pack and Unpack, with columns of every type and with a few
+// columns.
 func columnsOf[T Word]() []entry {
 	size, signed := int(unsafe.Sizeof(T(0))), ^T(0) < 0
 	same := fieldKind{size: size, signed: signed}
@@ -576,16 +580,18 @@ func array(size, count, stride, short int) fieldKind {
 	return fieldKind{size: size, layout: layout{count: count, stride: stride, short: short}}
 }
 
-// ofSigned returns f with signed elements, reversedKind f with the first element highest.
-func (f fieldKind) ofSigned() fieldKind     { f.signed = true; return f }
+// ofSigned returns f with signed elements.
+func (f fieldKind) ofSigned() fieldKind { f.signed = true; return f }
+
+// reversedKind returns f with the first element highest.
 func (f fieldKind) reversedKind() fieldKind { f.reversed = true; return f }
 
 // widestLane bounds the bytes that a lane of an operand takes.
 const widestLane = 64
 
-// arraysOf returns Pack and Unpack with arrays: alone, at a stride, short of elements in
-// the last word, and among other fields. No two arrays of one entry have the same size and
-// stride, because they might lie in each other's gaps.
+// arraysOf returns entries of Pack and Unpack with arrays: alone, at a stride, with elements
+// missing in the last word, and among other fields. The arrays of one entry differ in size
+// or stride. Otherwise one could lie in the gaps of another.
 func arraysOf[T Word]() []entry {
 	u8 := fieldKind{size: 1}
 	lists := [][]fieldKind{
@@ -628,8 +634,8 @@ func (e *entry) fieldsOf(a *args) []Field {
 	return fields
 }
 
-// firstColumn returns the number of the first operand that is a column. The other
-// columns follow it.
+// firstColumn returns the number of the first operand that is a column. The other columns
+// are next.
 func (e *entry) firstColumn() int {
 	if e.fn == "Pack" {
 		return 1
@@ -637,7 +643,7 @@ func (e *entry) firstColumn() int {
 	return 0
 }
 
-// packEntry returns Pack of fields of the given kinds, with a base or without.
+// packEntry returns an entry of Pack with fields of the given kinds, and with a base or nil.
 func packEntry[T Word](base bool, kinds ...fieldKind) entry {
 	size := int(unsafe.Sizeof(T(0)))
 	e := &entry{fn: "Pack", ops: opsOf(size, "dst"), fields: len(kinds), pack: kinds}
@@ -693,7 +699,7 @@ func packEntry[T Word](base bool, kinds ...fieldKind) entry {
 	return *e
 }
 
-// unpackEntry returns Unpack to columns of the given kinds.
+// unpackEntry returns an entry of Unpack with columns of the given kinds.
 func unpackEntry[T Word](kinds ...fieldKind) entry {
 	size := int(unsafe.Sizeof(T(0)))
 	e := &entry{fn: "Unpack", outs: len(kinds), fields: len(kinds), pack: kinds}

@@ -27,7 +27,7 @@ func (p permutation) String() string {
 	return text
 }
 
-// extent is the bytes of a move's data that the call may read.
+// extent returns which bytes of a move's data the call may read.
 func (p permutation) extent(m move) (from, to int) {
 	from, to = 1<<30, 0
 	for _, f := range m.from[:p.d] {
@@ -38,8 +38,8 @@ func (p permutation) extent(m move) (from, to int) {
 	return min(from, to), to
 }
 
-// want is what dst holds after the call, by the byte. Data is read before dst is
-// written, so that dst may be among it.
+// want returns dst as it must be after the call. Data that lies in dst is read before it is
+// overwritten.
 func (p permutation) want(dst []byte, data [][]byte) []byte {
 	want := bytes.Clone(dst)
 	for i := range p.n {
@@ -62,8 +62,8 @@ func (p permutation) want(dst []byte, data [][]byte) []byte {
 	return want
 }
 
-// randomPermutation returns a call that is like those of Pack and Unpack, or one of
-// any kind.
+// randomPermutation returns a random call. Its strides are often like those of Pack and
+// Unpack.
 func randomPermutation(r *rand.Rand, d, n int) permutation {
 	p := permutation{d: d, n: n, low: r.Uint64(), high: r.Uint64()}
 	count := 1 + r.IntN(min(d, []int{1, 2, 4, 16}[r.IntN(4)]))
@@ -90,9 +90,9 @@ func randomPermutation(r *rand.Rand, d, n int) permutation {
 	return p
 }
 
-// TestPermute compares permute with the definition, by random calls of all sizes of
-// groups. Operands lie at either end of memory that cannot be touched, and dst may
-// be one of them. Gaps at the ends of dst lie in that memory.
+// TestPermute compares permute with the definition, in random calls with groups of every
+// size. Operands often lie next to memory that must not be touched, and dst may be one of
+// them. Gaps at the ends of dst lie in that memory.
 func TestPermute(t *testing.T) {
 	const most = 1200
 	segments, margin := guarded(t, 1+groupBytes, most*groupBytes+2*groupBytes)
@@ -128,8 +128,8 @@ func randomize(r *rand.Rand, segments ...[]byte) {
 // checkPermute makes a call with operands at random places.
 func checkPermute(t *testing.T, k kernel, r *rand.Rand, p permutation, segments [][]byte, margin int) {
 	t.Helper()
-	// What may be touched of an operand ends at the segment's end, begins at its
-	// begin, or lies anywhere between.
+	// The part of an operand that may be touched begins where the segment begins, ends
+	// where it ends, or lies anywhere between.
 	place := func(segment []byte, from, to int) int {
 		room := len(segment) - 2*margin - (to - from)
 		return margin - from + []int{0, room, r.IntN(room + 1)}[r.IntN(3)]
@@ -182,8 +182,8 @@ func checkPermute(t *testing.T, k kernel, r *rand.Rand, p permutation, segments 
 	}
 }
 
-// viewOf returns a copy of segment from at on, as far as bytes from to to go, with
-// zeros elsewhere.
+// viewOf returns a copy of segment from at on. It has the segment's bytes from from to
+// before to, and zeros elsewhere.
 func viewOf(segment []byte, at, from, to int) []byte {
 	view := make([]byte, max(to, 0)+2*groupBytes)
 	if from < to {
@@ -192,7 +192,7 @@ func viewOf(segment []byte, at, from, to int) []byte {
 	return view
 }
 
-// TestPermuteLong is calls of several pieces.
+// TestPermuteLong makes calls of several pieces.
 func TestPermuteLong(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	onEveryKernel(func(k kernel) {
@@ -208,12 +208,14 @@ func TestPermuteLong(t *testing.T) {
 	})
 }
 
-// TestPermuteGaps has another goroutine write the gaps meanwhile.
+// TestPermuteGaps checks that calls do not write to gaps. A goroutine writes to the gaps
+// meanwhile.
 func TestPermuteGaps(t *testing.T) {
-	if instrumented {
-		t.Skip("the detector takes no bytes of a word for apart")
-	}
 	const n = 512
+	calls := 20000
+	if sanitized() {
+		calls = 500
+	}
 	onEveryKernel(func(k kernel) {
 		dst, src := make([]byte, 4*n), make([]byte, 4*n)
 		var stop atomic.Bool
@@ -234,7 +236,7 @@ func TestPermuteGaps(t *testing.T) {
 			}
 		}()
 		moves := []move{{data: pointer(src), stride: 4, from: [groupBytes]int8{2, 1, 0, -1}}}
-		for range 20000 {
+		for range calls {
 			permute(pointer(dst), 4, n, 0, 0, 1<<3, moves)
 		}
 		stop.Store(true)

@@ -14,10 +14,11 @@ import (
 	"unsafe"
 )
 
-// These tests check what the race detector and the sanitizers are told about assembly.
-// They make wrong calls in a child process, and look for the reports in its output.
+// The library tells the race detector and the sanitizers what assembly reads and writes.
+// These tests check that. They make wrong calls in child processes, and look for the reports
+// in their output.
 
-// built reports whether the test was built with a flag.
+// built reports whether the test was built with the given flag.
 func built(flag string) bool {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil {
@@ -41,8 +42,9 @@ var faults = map[string]func(){
 
 const mark = "bfi: call: "
 
-// annotated returns one entry for each function and width of words. The source announces
-// what their kernels read and write at different places.
+// annotated returns an entry for each place in the source that announces what kernels read
+// and write. Functions have their own places, and so have words of each size, masks and
+// arrays.
 func annotated() []entry {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
@@ -64,26 +66,28 @@ func (s *sample) all(e *entry) {
 	}
 }
 
-// raceCalls calls every entry on every kernel, once for each operand, while a goroutine
-// uses the operand. The goroutine reads what the call writes, and writes what it reads.
+// raceCalls calls the entries on every kernel, once for each operand. A goroutine uses the
+// operand meanwhile. If the call reads the operand, the goroutine writes it. If the call
+// writes the operand, the goroutine reads it.
 func raceCalls() {
 	for _, e := range annotated() {
 		onEveryKernel(func(k kernel) {
 			if k.stream {
-				return // the source announces it at the same places
+				return // these kernels have no announcements of their own
 			}
 			for op, o := range e.ops {
 				s := e.sample(rand.New(rand.NewPCG(21, 21)), WarpSize, e.apart())
 				s.all(&e)
 				for op, b := range s.ops {
-					// The detector has not seen the copy.
+					// No goroutine has used the copy yet.
 					s.ops[op] = bytes.Clone(b)
 				}
 				fmt.Fprintf(os.Stderr, "%s%s\n", mark, callName(&e, k, op))
 				called, done := make(chan bool), make(chan bool)
 				go func() {
-					// The detector remembers few uses of a place: the last lane of the
-					// call, and the first lane of what came before it.
+					// The detector remembers only the last few uses of a place. It may
+					// know the call by its last lane, or an earlier part of the call by
+					// the first lane.
 					use(&s.ops[op][0], op >= e.outs)
 					use(&s.ops[op][len(s.ops[op])-o.size], op >= e.outs)
 					// The detector forgets a goroutine soon after its end.
@@ -100,7 +104,7 @@ func raceCalls() {
 
 var used byte
 
-// use reads or writes a lane's first byte, by which the detector knows the lane.
+// use reads or writes the first byte of a lane.
 func use(lane *byte, write bool) {
 	if write {
 		*lane = 1
@@ -113,8 +117,8 @@ func TestRaceDetector(t *testing.T) {
 	if !built("-race") {
 		t.Skip("needs go test -race")
 	}
-	// The detector must report each race, even if it resembles another. It may miss uses
-	// at the very same time, so there is one processor.
+	// GORACE makes the detector report each race, even if it resembles another. The detector
+	// may miss two uses at the very same time. With one processor there are none.
 	out, err := rerun(t, "BFI_TEST_FAULT=race", "GOMAXPROCS=1", "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0").CombinedOutput()
 	if err == nil {
 		t.Error("the race detector found nothing")
@@ -128,15 +132,15 @@ func TestRaceDetector(t *testing.T) {
 		for op := range e.ops {
 			for _, k := range kernels {
 				if name := callName(&e, k, op); !k.stream && !reported[name] {
-					t.Errorf("%s: no race was reported", name)
+					t.Errorf("%s: no race reported", name)
 				}
 			}
 		}
 	}
 }
 
-// theCall makes the call that BFI_TEST_CALL names. Before, prepare changes one of its
-// operands.
+// theCall makes the call that BFI_TEST_CALL names. Before the call, prepare changes one
+// operand.
 func theCall(prepare func(e *entry, s *sample, op int)) (e *entry, s *sample, op int) {
 	for i := range entries {
 		for operand := range entries[i].ops {
@@ -158,15 +162,15 @@ func callName(e *entry, k kernel, op int) string {
 	return fmt.Sprintf("%s on %s, %s", e.name, k, e.ops[op].name)
 }
 
-// eachCall calls f for each operand of a few entries on the best kernel, with the output
-// of a child process that makes the call.
+// eachCall starts a child process for each operand of a few entries, on the best kernel. The
+// process makes the call with the fault, and f gets its output.
 func eachCall(t *testing.T, fault string, f func(e *entry, op int, call, out string)) {
 	for _, e := range annotated() {
 		if e.size != 4 {
-			continue // a process for each call takes long
+			continue // each process takes long
 		}
 		for op := range e.ops {
-			// The source announces all assembly at the same places.
+			// All kernels share the announcements.
 			call := callName(&e, kernels[len(kernels)-1], op)
 			out, _ := rerun(t, "BFI_TEST_FAULT="+fault, "BFI_TEST_CALL="+call).CombinedOutput()
 			f(&e, op, call, string(out))
@@ -195,9 +199,9 @@ func TestAddressSanitizer(t *testing.T) {
 	})
 }
 
-// uninitializedCall makes a call with an operand that has never been written, as far as
-// the memory sanitizer knows. The sanitizer reports it when it is read; an output is read
-// after the call.
+// uninitializedCall makes a call with an operand that the memory sanitizer takes for
+// uninitialized. The sanitizer reports it if the call reads it. If the operand is an output,
+// uninitializedCall reads it after the call.
 func uninitializedCall() {
 	e, s, op := theCall(func(e *entry, s *sample, op int) {
 		b := freed()[:len(s.ops[op])]
@@ -211,11 +215,11 @@ func uninitializedCall() {
 	fmt.Println("called")
 }
 
-// kept keeps every other of freed's allocations.
+// kept keeps every other allocation of freed.
 var kept [][]byte
 
-// freed returns memory that the garbage collector has freed, between memory that is in
-// use. It is the only memory in Go that the sanitizer takes for uninitialized.
+// freed returns memory that the garbage collector has freed, between memory that is in use.
+// The sanitizer takes no other memory in Go for uninitialized.
 func freed() []byte {
 	const size, count = 512, 1000
 	var at uintptr
@@ -241,7 +245,7 @@ func TestMemorySanitizer(t *testing.T) {
 		reported := strings.Contains(out, "MemorySanitizer: use-of-uninitialized-value")
 		// The functions of warps also read dst, for its inactive lanes.
 		if input := op >= e.outs || e.warp; reported != input || reported == strings.Contains(out, "called") {
-			t.Errorf("%s: an operand that was not initialized: reported %v, want %v:\n%s", call, reported, input, out)
+			t.Errorf("%s: uninitialized operand: reported %v, want %v:\n%s", call, reported, input, out)
 		}
 	})
 }

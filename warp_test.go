@@ -19,14 +19,14 @@ func warps() []entry {
 	return list
 }
 
-// TestWarpOverlap makes calls with operands that overlap in any way. All lanes are read
-// before any is written, so the results must be those of copies of the operands.
+// TestWarpOverlap makes calls with operands that overlap in any way. A call reads all lanes
+// before it writes any, so its results must be the same as with copies of the operands.
 func TestWarpOverlap(t *testing.T) {
 	for _, e := range warps() {
 		t.Run(e.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(24, 24))
 			size := WarpSize * e.size
-			// dst overlaps each operand, at every distance.
+			// dst overlaps each operand in turn, at every distance.
 			for op := 1; op < len(e.ops); op++ {
 				for shift := -size - 1; shift <= size+1; shift++ {
 					if quick() && shift%4 != 0 {
@@ -55,8 +55,7 @@ func TestWarpOverlap(t *testing.T) {
 	}
 }
 
-// warpOverlap calls e on every kernel with operands in one memory. They start at the given
-// offsets.
+// warpOverlap calls e on every kernel with all operands in one memory, at the given offsets.
 func warpOverlap(t *testing.T, e *entry, r *rand.Rand, start []int) {
 	t.Helper()
 	s := e.sample(r, WarpSize, e.apart())
@@ -80,7 +79,7 @@ func warpOverlap(t *testing.T, e *entry, r *rand.Rand, start []int) {
 		copy(memory, before)
 		e.call(&s.args)
 		if !bytes.Equal(memory, want) {
-			t.Fatalf("%s on %s: operands at %v, active %#x: not what copies of the operands give", e.name, k, start, s.active)
+			t.Fatalf("%s on %s: operands at %v, active %#x: copies of the operands give another result", e.name, k, start, s.active)
 		}
 	})
 }
@@ -98,7 +97,7 @@ func TestWarpNil(t *testing.T) {
 					defer func() {
 						err, _ := recover().(runtime.Error)
 						if err == nil || !strings.Contains(err.Error(), "nil pointer") {
-							t.Errorf("%s on %s: %s nil, active %#x: panic(%v), want one about a nil pointer", e.name, k, o.name, active, err)
+							t.Errorf("%s on %s: %s nil, active %#x: panic(%v), want a panic about a nil pointer", e.name, k, o.name, active, err)
 						}
 						if !bytes.Equal(s.ops[0], dst) {
 							t.Errorf("%s on %s: %s nil, active %#x: wrote before it panicked", e.name, k, o.name, active)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A corpus is what NVIDIA's assembler makes of bfi and bfe.
-// testdata/ptxas/README.md describes it.
+// A corpus has the results that NVIDIA's assembler gives for bfi and bfe.
+// testdata/ptxas/README.md describes the files.
 type corpus struct {
 	Instructions []string              `json:"instructions"`
 	Operands     [][2]uint64           `json:"operands"` // pairs of a and b
@@ -96,16 +96,16 @@ func (c *corpus) at(instruction string, pair int, pos, length uint32) uint64 {
 	return c.results[instruction][pair][pos<<8|length]
 }
 
-// text returns the result that the text of the PTX ISA asks for: only the low 8
-// bits of pos and len count.
+// text returns the result by the text of the PTX ISA, in which only the low 8 bits of
+// pos and len count.
 func (c *corpus) text(instruction string, pair int, pos, length uint32) uint64 {
 	return c.at(instruction, pair, pos&0xff, length&0xff)
 }
 
-// TestWitnessWide says where ptxas and the text of the PTX ISA differ. For pos and
-// len up to 255 there is no difference, see TestWitness. Past 255, ptxas takes the
-// low 8 bits in the 32-bit forms, as the text says, but all 32 bits in the 64-bit
-// forms, which is as if 255 stood for anything above it.
+// TestWitnessWide checks where ptxas and the text of the PTX ISA differ for pos and len
+// past 255. There the 32-bit forms of ptxas take the low 8 bits, as the text says. The
+// 64-bit forms take all 32 bits, so every value above 255 acts as 255. TestWitness
+// checks the values up to 255.
 func TestWitnessWide(t *testing.T) {
 	for _, file := range []string{"folded.gz", "executed.gz"} {
 		c := readCorpus(t, file)
@@ -126,24 +126,24 @@ func TestWitnessWide(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s: %s: %d of %d results are not what the text asks for", file, name, differ, len(c.Operands)*len(c.points()))
+			t.Logf("%s: %s: %d of %d results differ from the text", file, name, differ, len(c.Operands)*len(c.points()))
 			if (differ > 0) != (wordOf(name) == 8) {
-				t.Errorf("%s: %s has %d results that are not the text's", file, name, differ)
+				t.Errorf("%s: %s: %d results differ from the text; only 64-bit forms may differ, and must", file, name, differ)
 			}
 		}
 	}
 }
 
-// TestWitness holds every function to NVIDIA's assembler, on every kernel. For pos
-// and len past 255 it holds them to the text of the PTX ISA, which for the 64-bit
-// forms asks for another result than the assembler's: the assembler's for the low 8
-// bits.
+// TestWitness compares every function, on every kernel, with NVIDIA's assembler. For
+// pos and len past 255 the functions must follow the text of the PTX ISA. So there
+// they must give the assembler's result for the low 8 bits of pos and len. The
+// assembler itself gives another result in the 64-bit forms.
 func TestWitness(t *testing.T) {
 	folded, executed := readCorpus(t, "folded.gz"), readCorpus(t, "executed.gz")
 	for _, name := range folded.Instructions {
 		for pair := range folded.Operands {
 			if !slices.Equal(folded.results[name][pair], executed.results[name][pair]) {
-				t.Errorf("the results of %s that ptxas folded are not those of its machine instructions", name)
+				t.Errorf("%s: ptxas folds constants to other results than its machine instructions give", name)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestWitness(t *testing.T) {
 	t.Run("Bfi/int32", func(t *testing.T) { witnessScalar[int32](t, folded, "bfi.b32", "bfe.s32") })
 	t.Run("Bfi/uint64", func(t *testing.T) { witnessScalar[uint64](t, folded, "bfi.b64", "bfe.u64") })
 	t.Run("Bfi/int64", func(t *testing.T) { witnessScalar[int64](t, folded, "bfi.b64", "bfe.s64") })
-	// Of Pack and Unpack, one column as wide as the words.
+	// Pack and Unpack have one column, as wide as the words.
 	list := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
 		return e.size < 4 || strings.HasPrefix(e.fn, "Select") || len(e.pack) > 0
 	})
@@ -196,14 +196,14 @@ func witnessScalar[T Word](t *testing.T, c *corpus, insert, extract string) {
 	}
 }
 
-// A witness holds an entry to an instruction of the corpus.
+// A witness compares an entry with an instruction of the corpus.
 type witness struct {
 	*corpus
 	e           *entry
 	instruction string
 }
 
-// lane sets the operands of a lane to a pair, and its result to the corpus's.
+// lane sets the operands of lane i to a pair, and its right result to the corpus's.
 func (w *witness) lane(s *sample, i, pair int, p [2]uint32) {
 	e, words := w.e, 0
 	for op := e.outs; op < len(e.ops); op++ {
@@ -229,8 +229,8 @@ func (w *witness) lane(s *sample, i, pair int, p [2]uint32) {
 	store(s.want[0], e.ops[0].size, i, want)
 }
 
-// each gives each lane a point of its own: in one call, and in calls of less than a
-// vector.
+// each gives each lane a point of its own. It makes one call with all points, and calls
+// of less than a vector.
 func (w *witness) each(t *testing.T) {
 	list := w.points()
 	lengths := []int{len(list), 7}
@@ -255,8 +255,8 @@ func (w *witness) each(t *testing.T) {
 	}
 }
 
-// uniform makes a call for each point. Its lanes have all pairs of operands in turn,
-// but Fill has one value.
+// uniform makes a call for each point. The lanes have all pairs of operands in turn.
+// Fill has one value a call, so it makes a call for each pair.
 func (w *witness) uniform(t *testing.T) {
 	pairs, turns := len(w.Operands), 1
 	if strings.HasPrefix(w.e.fn, "Fill") {
