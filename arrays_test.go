@@ -73,7 +73,8 @@ func interleave[E Word](t *testing.T, r *rand.Rand, stride int, counts []int) {
 			copy(have, before)
 			Unpack(src, fields...)
 			if !slices.Equal(have, want) {
-				t.Fatalf("%T on %s: %d words to columns of %v elements every %d:\nhave %v\nwant %v", have, k, n, counts, stride, have, want)
+				t.Fatalf("%T on %s: %d words to columns of %v elements every %d:\nhave %v\nwant %v",
+					have, k, n, counts, stride, have, want)
 			}
 		})
 	}
@@ -90,19 +91,24 @@ func TestPanicInterleaved(t *testing.T) {
 		fields []Field
 		want   string
 	}{
-		"the same element":          {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[:40], 0, 8).Every(4)}, text},
-		"a word later":              {[]Field{Column(v[4:44], 0, 8).Every(4), Column(v[:40], 0, 8).Every(4)}, text},
-		"the first of two":          {[]Field{Array(v[1:41], 2, 0, 8).Every(4), Column(v[:38], 0, 8).Every(4)}, ""},
-		"the second of two":         {[]Field{Array(v[:40], 2, 0, 8).Every(4), Column(v[1:40], 0, 8).Every(4)}, text},
-		"into the next word":        {[]Field{Array(v[:40], 2, 0, 8).Every(4), Array(v[3:43], 2, 0, 8).Every(4)}, text},
-		"other strides":             {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[1:51], 0, 8).Every(5)}, text},
-		"a plain column":            {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[1:11], 0, 8)}, text},
-		"elements of another size":  {[]Field{Column(v[:40], 0, 8).Every(4), Column(bytes[2:42], 0, 8).Every(4)}, text},
-		"side by side":              {[]Field{Column(bytes[1:81], 0, 8).Every(8), Column(bytes[2:82], 0, 8).Every(8)}, ""},
-		"after the last word":       {[]Field{Column(v[:37], 0, 8).Every(4), Column(v[37:77], 0, 8).Every(4)}, ""},
-		"the third overlaps":        {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[1:40], 0, 8).Every(4), Column(v[2:40], 0, 8).Every(4), Column(v[1:40], 0, 8).Every(4)}, "bfi: Unpack: fields[3] overlaps fields[1]"},
-		"65 elements":               {[]Field{Array(bytes[:160], 16, 0, 2), Array(bytes[:0], 49, 0, 1)}, "bfi: Unpack: len(fields[1]) = 0, 49 to a word, is for 0 words, want len(src) = 10"},
-		"too many elements, in all": {[]Field{Array(make([]uint8, 320), 32, 0, 2), Array(make([]uint8, 330), 33, 0, 1)}, "bfi: Unpack: fields have 65 elements in a word, want at most 64"},
+		"the same element":         {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[:40], 0, 8).Every(4)}, text},
+		"a word later":             {[]Field{Column(v[4:44], 0, 8).Every(4), Column(v[:40], 0, 8).Every(4)}, text},
+		"the first of two":         {[]Field{Array(v[1:41], 2, 0, 8).Every(4), Column(v[:38], 0, 8).Every(4)}, ""},
+		"the second of two":        {[]Field{Array(v[:40], 2, 0, 8).Every(4), Column(v[1:40], 0, 8).Every(4)}, text},
+		"into the next word":       {[]Field{Array(v[:40], 2, 0, 8).Every(4), Array(v[3:43], 2, 0, 8).Every(4)}, text},
+		"other strides":            {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[1:51], 0, 8).Every(5)}, text},
+		"a plain column":           {[]Field{Column(v[:40], 0, 8).Every(4), Column(v[1:11], 0, 8)}, text},
+		"elements of another size": {[]Field{Column(v[:40], 0, 8).Every(4), Column(bytes[2:42], 0, 8).Every(4)}, text},
+		"side by side":             {[]Field{Column(bytes[1:81], 0, 8).Every(8), Column(bytes[2:82], 0, 8).Every(8)}, ""},
+		"after the last word":      {[]Field{Column(v[:37], 0, 8).Every(4), Column(v[37:77], 0, 8).Every(4)}, ""},
+		"the third overlaps": {[]Field{
+			Column(v[:40], 0, 8).Every(4), Column(v[1:40], 0, 8).Every(4),
+			Column(v[2:40], 0, 8).Every(4), Column(v[1:40], 0, 8).Every(4),
+		}, "bfi: Unpack: fields[3] overlaps fields[1]"},
+		"65 elements": {[]Field{Array(bytes[:160], 16, 0, 2), Array(bytes[:0], 49, 0, 1)},
+			"bfi: Unpack: len(fields[1]) = 0, 49 to a word, is for 0 words, want len(src) = 10"},
+		"too many elements, in all": {[]Field{Array(make([]uint8, 320), 32, 0, 2), Array(make([]uint8, 330), 33, 0, 1)},
+			"bfi: Unpack: fields have 65 elements in a word, want at most 64"},
 	} {
 		t.Run(name, func(t *testing.T) { panics(t, c.want, func() { Unpack(src, c.fields...) }) })
 	}
@@ -126,18 +132,24 @@ func panics(t *testing.T, want string, call func()) {
 func TestPanicArray(t *testing.T) {
 	w := make([]uint32, 9)
 	for want, call := range map[string]func(){
-		"bfi: Array: count = 0, want 1 to 64":                                           func() { Array(w, 0, 0, 1) },
-		"bfi: Array: count = -1, want 1 to 64":                                          func() { Array(w, -1, 0, 1) },
-		"bfi: Array: count = 65, want 1 to 64":                                          func() { Array(w, 65, 0, 1) },
-		"bfi: Every: n = 0, want at least the count of elements in a word, 1":           func() { Column(w, 0, 1).Every(0) },
-		"bfi: Every: n = 2, want at least the count of elements in a word, 3":           func() { Array(w, 3, 0, 1).Every(2) },
-		"bfi: Pack: len(fields[0]) = 9, 4 to a word, is for 3 words, want len(dst) = 2": func() { Pack(make([]uint8, 2), nil, Array(w, 4, 0, 1)) },
-		"bfi: Pack: dst overlaps fields[0]":                                             func() { Pack(w[:3], nil, Array(w[:9], 3, 0, 1)) },
-		"bfi: Pack: dst overlaps fields[1]":                                             func() { Pack(w[6:9], nil, Constant(0, 0, 1), Column(w[:7], 0, 1).Every(3)) },
-		"bfi: Unpack: src overlaps fields[0]":                                           func() { Unpack(w[:3], Array(w[:9], 3, 0, 1)) },
-		"bfi: Pack: fields have 65 elements in a word, want at most 64":                 func() { Pack(w[:1], nil, Array(make([]uint8, 64), 64, 0, 1), Constant(0, 0, 1)) },
-		"bfi: Words: s has 6 bytes, want a multiple of 4":                               func() { Words[uint32](make([]uint8, 6)) },
-		"bfi: Words: s starts 1 bytes past a multiple of the word's size, 2":            func() { Words[uint16](words8(w)[1:5]) },
+		"bfi: Array: count = 0, want 1 to 64":                                 func() { Array(w, 0, 0, 1) },
+		"bfi: Array: count = -1, want 1 to 64":                                func() { Array(w, -1, 0, 1) },
+		"bfi: Array: count = 65, want 1 to 64":                                func() { Array(w, 65, 0, 1) },
+		"bfi: Every: n = 0, want at least the count of elements in a word, 1": func() { Column(w, 0, 1).Every(0) },
+		"bfi: Every: n = 2, want at least the count of elements in a word, 3": func() { Array(w, 3, 0, 1).Every(2) },
+		"bfi: Pack: len(fields[0]) = 9, 4 to a word, is for 3 words, want len(dst) = 2": func() {
+			Pack(make([]uint8, 2), nil, Array(w, 4, 0, 1))
+		},
+		"bfi: Pack: dst overlaps fields[0]": func() { Pack(w[:3], nil, Array(w[:9], 3, 0, 1)) },
+		"bfi: Pack: dst overlaps fields[1]": func() {
+			Pack(w[6:9], nil, Constant(0, 0, 1), Column(w[:7], 0, 1).Every(3))
+		},
+		"bfi: Unpack: src overlaps fields[0]": func() { Unpack(w[:3], Array(w[:9], 3, 0, 1)) },
+		"bfi: Pack: fields have 65 elements in a word, want at most 64": func() {
+			Pack(w[:1], nil, Array(make([]uint8, 64), 64, 0, 1), Constant(0, 0, 1))
+		},
+		"bfi: Words: s has 6 bytes, want a multiple of 4":                    func() { Words[uint32](make([]uint8, 6)) },
+		"bfi: Words: s starts 1 bytes past a multiple of the word's size, 2": func() { Words[uint16](words8(w)[1:5]) },
 	} {
 		panics(t, want, call)
 	}
@@ -179,7 +191,10 @@ func fullWords[T Word](t *testing.T, r *rand.Rand) {
 	bits := 8 * int(unsafe.Sizeof(T(0)))
 	for _, width := range []int{1, 2, 4, 8} {
 		count := bits / width
-		for _, element := range []fieldKind{array(1, count, count, 0), array(2, count, count, 0), array(1, count, count, 0).ofSigned(), array(1, count, count, 0).reversedKind()} {
+		for _, element := range []fieldKind{
+			array(1, count, count, 0), array(2, count, count, 0),
+			array(1, count, count, 0).ofSigned(), array(1, count, count, 0).reversedKind(),
+		} {
 			for _, e := range named[T](packEntry[T](false, element), unpackEntry[T](element)) {
 				for _, n := range []int{1, 2, 7, 64, 65, 150, 1000} {
 					s := e.sample(r, n, e.apart())
@@ -317,7 +332,8 @@ func TestGapPages(t *testing.T) {
 					Unpack(have, Array(elements, count, 0, width).Every(2*page))
 					Pack(want, nil, Array(elements, count, 0, width).Every(2*page))
 					if !slices.Equal(have, want) {
-						t.Errorf("%s: %d elements of %d bits %s a closed page: Unpack and Pack give %x, want %x", k, count, width, name, want, have)
+						t.Errorf("%s: %d elements of %d bits %s a closed page: Unpack and Pack give %x, want %x",
+							k, count, width, name, want, have)
 					}
 				})
 			}

@@ -214,7 +214,8 @@ func benchmarked(fn string) (list []entry, loops []func(*args)) {
 	}
 	list = slices.DeleteFunc(list, func(e entry) bool { return e.fn != fn })
 	for _, e := range list {
-		loops = append(loops, map[int]func(*args){1: loopsOf[uint8]()[fn], 4: loopsOf[uint32]()[fn], 8: loopsOf[uint64]()[fn]}[e.size])
+		bySize := map[int]func(*args){1: loopsOf[uint8]()[fn], 4: loopsOf[uint32]()[fn], 8: loopsOf[uint64]()[fn]}
+		loops = append(loops, bySize[e.size])
 	}
 	return list, loops
 }

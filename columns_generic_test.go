@@ -94,7 +94,8 @@ func plainColumns[T Word](t *testing.T, r *rand.Rand, kernel kernel) {
 	Pack(got, base, fields...)
 	for i := range want {
 		if got[i] != want[i] {
-			t.Fatalf("%s: Pack of %d words of %d bits, base %t: word %d is %#x, want %#x; columns %+v", kernel, n, bits, base != nil, i, got[i], want[i], list)
+			t.Fatalf("%s: Pack of %d words of %d bits, base %t: word %d is %#x, want %#x; columns %+v",
+				kernel, n, bits, base != nil, i, got[i], want[i], list)
 		}
 	}
 	if one && equal && count > 1 {
@@ -106,7 +107,8 @@ func plainColumns[T Word](t *testing.T, r *rand.Rand, kernel kernel) {
 		for i := range want {
 			field := oracleBFE(int(bits), false, uint64(want[i]), c.pos, c.width) << c.from
 			if element := load(c.values, c.size, i); element != field {
-				t.Fatalf("%s: Unpack of %d words of %d bits: element %d of column %d is %#x, want %#x; columns %+v", kernel, n, bits, i, k, element, field, list)
+				t.Fatalf("%s: Unpack of %d words of %d bits: element %d of column %d is %#x, want %#x; columns %+v",
+					kernel, n, bits, i, k, element, field, list)
 			}
 		}
 	}

@@ -197,8 +197,10 @@ func roundTrip[T Word](t *testing.T, seed []byte, n int) {
 				x := oracleBFE(8*f.size, f.signed, load(columns[k], f.size, i), a.from[k], a.width[k])
 				store(want, f.size, 0, oracleMoved(8*f.size, f.signed, x, -int64(a.from[k])))
 				if have := load(back[k], f.size, i); have != load(want, f.size, 0) {
-					t.Fatalf("%T on %s: pos %v, width %v, from %v, kinds %v: Unpack gives element %d of field %d as %#x, want %#x (packed from %#x)",
-						words, kernel, a.pos, a.width, a.from, kinds, i, k, have, load(want, f.size, 0), load(columns[k], f.size, i))
+					t.Fatalf("%T on %s: pos %v, width %v, from %v, kinds %v:\n"+
+						"element %d of field %d is %#x, want %#x (packed from %#x)",
+						words, kernel, a.pos, a.width, a.from, kinds,
+						i, k, have, load(want, f.size, 0), load(columns[k], f.size, i))
 				}
 			}
 		}

@@ -85,7 +85,8 @@ func TestPanicLength(t *testing.T) {
 				case o.kind == maskKind:
 					want = fmt.Sprintf("bfi: %s: len(active) = %d, want %d for 100 lanes", e.fn, have, elements)
 				case o.array.stride > 0:
-					want = fmt.Sprintf("bfi: %s: len(%s) = %d, %d to a word, is for %d words, want len(%s) = %d", e.fn, o.name, have, stride, words, e.ops[ref].name, n)
+					want = fmt.Sprintf("bfi: %s: len(%s) = %d, %d to a word, is for %d words, want len(%s) = %d",
+						e.fn, o.name, have, stride, words, e.ops[ref].name, n)
 				}
 				mustPanic(t, &e, a, memory, want)
 			}
@@ -97,30 +98,49 @@ func TestPanicLength(t *testing.T) {
 func TestPanicFirst(t *testing.T) {
 	w := make([]uint32, 9)
 	for want, call := range map[string]func(){
-		"bfi: InsertEach: len(src) = 3, want len(dst) = 4":         func() { InsertEach(w[:4], w[:3], w[1:5], w[:2], w[:1]) },
-		"bfi: InsertEach: dst overlaps base inexactly":             func() { InsertEach(w[:4], w[:4], w[1:5], w[:2], w[:1]) },
-		"bfi: InsertMasked: len(base) = 5, want len(dst) = 4":      func() { InsertMasked(w[:4], w[:4], w[:5], 0, 1, w[:0]) },
-		"bfi: InsertMasked: len(active) = 1, want 2 for 100 lanes": func() { l := make([]uint16, 100); InsertMasked(l, l, l, 0, 1, make([]uint64, 1)) },
-		"bfi: InsertMasked: dst overlaps active":                   func() { InsertMasked(w[:4], w[:4], w[:4], 0, 1, w[3:4]) },
-		"bfi: ExtractEach: dst overlaps width inexactly":           func() { ExtractEach(w[:4], w[:4], w[:4], w[3:7]) },
-		"bfi: ExtractEach: dst overlaps pos":                       func() { ExtractEach(words8(w)[:4], words8(w)[:4], w[:4], w[4:8]) },
-		"bfi: Pack: len(base) = 0, want len(dst) = 4":              func() { Pack(w[:4], w[:0], Column(w[:3], 0, 1)) },
-		"bfi: Pack: dst overlaps base inexactly":                   func() { Pack(w[:4], w[1:5], Column(w[:3], 0, 1)) },
+		"bfi: InsertEach: len(src) = 3, want len(dst) = 4":    func() { InsertEach(w[:4], w[:3], w[1:5], w[:2], w[:1]) },
+		"bfi: InsertEach: dst overlaps base inexactly":        func() { InsertEach(w[:4], w[:4], w[1:5], w[:2], w[:1]) },
+		"bfi: InsertMasked: len(base) = 5, want len(dst) = 4": func() { InsertMasked(w[:4], w[:4], w[:5], 0, 1, w[:0]) },
+		"bfi: InsertMasked: len(active) = 1, want 2 for 100 lanes": func() {
+			l := make([]uint16, 100)
+			InsertMasked(l, l, l, 0, 1, make([]uint64, 1))
+		},
+		"bfi: InsertMasked: dst overlaps active":         func() { InsertMasked(w[:4], w[:4], w[:4], 0, 1, w[3:4]) },
+		"bfi: ExtractEach: dst overlaps width inexactly": func() { ExtractEach(w[:4], w[:4], w[:4], w[3:7]) },
+		"bfi: ExtractEach: dst overlaps pos":             func() { ExtractEach(words8(w)[:4], words8(w)[:4], w[:4], w[4:8]) },
+		"bfi: Pack: len(base) = 0, want len(dst) = 4":    func() { Pack(w[:4], w[:0], Column(w[:3], 0, 1)) },
+		"bfi: Pack: dst overlaps base inexactly":         func() { Pack(w[:4], w[1:5], Column(w[:3], 0, 1)) },
 		"bfi: Pack: len(fields[2]) = 3, want len(dst) = 4": func() {
 			Pack(w[:4], nil, Constant(1, 0, 1), Column(w[4:8], 0, 1), Column(w[:3], 0, 1), Column(w[1:5], 0, 1))
 		},
-		"bfi: Pack: dst overlaps fields[1] inexactly":               func() { Pack(w[:4], nil, Constant(1, 0, 1), Column(w[1:5], 0, 1), Column(w[:3], 0, 1)) },
-		"bfi: Pack: dst overlaps fields[0]":                         func() { Pack(w[:4], nil, Column(words8(w)[:4], 0, 1)) },
-		"bfi: Unpack: fields[1] is a Constant, want a Column":       func() { Unpack(w[:4], Column(w[4:8], 0, 1), Constant(1, 0, 1), Column(w[:3], 0, 1)) },
-		"bfi: Unpack: len(fields[0]) = 3, want len(src) = 4":        func() { Unpack(w[:4], Column(w[4:7], 0, 1), Constant(1, 0, 1)) },
-		"bfi: Unpack: fields[1] overlaps fields[0]":                 func() { Unpack(w[:4], Column(w[4:8], 0, 1), Column(w[4:8], 1, 1)) },
-		"bfi: Unpack: src overlaps fields[0] inexactly":             func() { Unpack(w[:4], Column(w[1:5], 0, 1), Column(w[4:8], 1, 1)) },
-		"bfi: Unpack: src overlaps fields[0]":                       func() { Unpack(w[:4], Column(words8(w)[:4], 0, 1), Column(w[4:8], 1, 1)) },
-		"bfi: Pack: len(fields) = 65, want at most 64":              func() { Pack(w[:4], nil, slices.Repeat([]Field{Column(w[:3], 0, 1)}, 65)...) },
-		"bfi: Unpack: len(fields) = 65, want at most 64":            func() { Unpack(w[:4], slices.Repeat([]Field{Constant(1, 0, 1)}, 65)...) },
-		"bfi: ExtractEachMasked: len(width) = 2, want len(dst) = 4": func() { ExtractEachMasked(w[:4], w[:4], w[:4], w[:2], w[:0]) },
-		"bfi: SelectMasked: len(active) = 3, want 2 for 9 lanes":    func() { SelectMasked(w, w, w, w, words8(w)[:3]) },
-		"bfi: FillMasked: dst overlaps active":                      func() { FillMasked(w, 1, w, 0, 1, words8(w)[34:]) },
+		"bfi: Pack: dst overlaps fields[1] inexactly": func() {
+			Pack(w[:4], nil, Constant(1, 0, 1), Column(w[1:5], 0, 1), Column(w[:3], 0, 1))
+		},
+		"bfi: Pack: dst overlaps fields[0]": func() { Pack(w[:4], nil, Column(words8(w)[:4], 0, 1)) },
+		"bfi: Unpack: fields[1] is a Constant, want a Column": func() {
+			Unpack(w[:4], Column(w[4:8], 0, 1), Constant(1, 0, 1), Column(w[:3], 0, 1))
+		},
+		"bfi: Unpack: len(fields[0]) = 3, want len(src) = 4": func() {
+			Unpack(w[:4], Column(w[4:7], 0, 1), Constant(1, 0, 1))
+		},
+		"bfi: Unpack: fields[1] overlaps fields[0]": func() {
+			Unpack(w[:4], Column(w[4:8], 0, 1), Column(w[4:8], 1, 1))
+		},
+		"bfi: Unpack: src overlaps fields[0] inexactly": func() { Unpack(w[:4], Column(w[1:5], 0, 1), Column(w[4:8], 1, 1)) },
+		"bfi: Unpack: src overlaps fields[0]": func() {
+			Unpack(w[:4], Column(words8(w)[:4], 0, 1), Column(w[4:8], 1, 1))
+		},
+		"bfi: Pack: len(fields) = 65, want at most 64": func() {
+			Pack(w[:4], nil, slices.Repeat([]Field{Column(w[:3], 0, 1)}, 65)...)
+		},
+		"bfi: Unpack: len(fields) = 65, want at most 64": func() {
+			Unpack(w[:4], slices.Repeat([]Field{Constant(1, 0, 1)}, 65)...)
+		},
+		"bfi: ExtractEachMasked: len(width) = 2, want len(dst) = 4": func() {
+			ExtractEachMasked(w[:4], w[:4], w[:4], w[:2], w[:0])
+		},
+		"bfi: SelectMasked: len(active) = 3, want 2 for 9 lanes": func() { SelectMasked(w, w, w, w, words8(w)[:3]) },
+		"bfi: FillMasked: dst overlaps active":                   func() { FillMasked(w, 1, w, 0, 1, words8(w)[34:]) },
 	} {
 		func() {
 			defer func() {
@@ -346,7 +366,8 @@ func TestStopTheWorld(t *testing.T) {
 			have = append(have, stopOfCall(func() { e.call(&a) }))
 		}
 		if have[len(have)-1] > most {
-			t.Errorf("%s on %s: stops of the world took %.2f of a call on %d lanes, want at most %v in one round", e.name, Kernel(), have, lanes, most)
+			t.Errorf("%s on %s: stops of the world took %.2f of a call on %d lanes, want at most %v in one round",
+				e.name, Kernel(), have, lanes, most)
 		}
 	}
 }

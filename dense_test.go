@@ -159,7 +159,10 @@ func TestDenseLengths(t *testing.T) {
 						e := 1 << r.IntN(4)
 						width := 1 + r.IntN(8*w/count)
 						width = min(width, 8*e)
-						d := dense{count: count, width: width, from: r.IntN(8*e - width + 1), pos: r.IntN(8*w - count*width + 1), reversed: n%3 == 0, signed: n%2 == 0}
+						d := dense{
+							count: count, width: width, from: r.IntN(8*e - width + 1), pos: r.IntN(8*w - count*width + 1),
+							reversed: n%3 == 0, signed: n%2 == 0,
+						}
 						c := denseCase{w: w, e: e, stride: count * e, n: n, d: d}
 						if n%5 == 0 {
 							c.stride += e * (1 + r.IntN(3))
@@ -203,7 +206,8 @@ func BenchmarkDense(b *testing.B) {
 			c.n, c.stride = elements/c.d.count, c.d.count*c.e
 			words, groups := make([]byte, c.n*c.w), make([]byte, c.groupBytes())
 			onEveryLevel(func(k kernel) {
-				name := fmt.Sprintf("%dx%d.of%d.to%d,reversed=%t/n=%d/%v", c.d.count, c.d.width, c.e, c.w, c.d.reversed, elements, k)
+				name := fmt.Sprintf("%dx%d.of%d.to%d,reversed=%t/n=%d/%v", c.d.count, c.d.width, c.e, c.w, c.d.reversed,
+					elements, k)
 				b.Run("gather/"+name, func(b *testing.B) {
 					for b.Loop() {
 						gatherBits(pointer(words), c.w, c.n, pointer(groups), c.e, c.stride, c.d)

@@ -159,7 +159,8 @@ func TestPieceBound(t *testing.T) {
 					run = (int(last) - lane + first) * e.size
 				}
 				if run < 1 || run > pieceBytes {
-					t.Errorf("%s on %s: %s was called for %d bytes around byte %d, want 1 to %d", e.name, k, assembly, run, at, pieceBytes)
+					t.Errorf("%s on %s: %s was called for %d bytes around byte %d, want 1 to %d",
+						e.name, k, assembly, run, at, pieceBytes)
 				}
 			})
 			protect(t, memory, readWrite)
@@ -187,7 +188,8 @@ func TestInactiveTurns(t *testing.T) {
 		}
 		for _, before := range []int{0, 64, 192} {
 			// From lane before on, a page of lanes is inactive. The call may end in it.
-			for _, n := range []int{before + 1, before + 7, before + 40, before + 63, before + 100, before + page, before + page + 201} {
+			for _, n := range []int{1, 7, 40, 63, 100, page, page + 201} {
+				n += before
 				for _, few := range []bool{false, true} {
 					hole := min(n-before, page)
 					s.ops[mask] = make([]byte, e.ops[mask].bytes(n))

@@ -233,7 +233,9 @@ func packPairs(t *testing.T, levels []level) {
 				{Field: Constant(constant16, pos, width), name: "constant uint16"},
 			}
 			for i, e := range elements {
-				for k, v := range []uint8{e >> from, uint8(signed[i] >> from), uint8(constant8 >> from), uint8(constant16 >> from)} {
+				for k, v := range []uint8{
+					e >> from, uint8(signed[i] >> from), uint8(constant8 >> from), uint8(constant16 >> from),
+				} {
 					fields[k].want = append(fields[k].want, Bfi(v, 0, pos, width))
 				}
 			}
@@ -275,7 +277,10 @@ func unpackPairs(t *testing.T, levels []level) {
 	fieldsOf := func(column []uint8) []pairField {
 		signed := unsafe.Slice((*int8)(unsafe.Pointer(&column[0])), len(column))
 		return pairFields(func(pos, width, from uint32) []pairField {
-			fields := []pairField{{Field: Column(column, pos, width), name: "uint8"}, {Field: Column(signed, pos, width), name: "int8"}}
+			fields := []pairField{
+				{Field: Column(column, pos, width), name: "uint8"},
+				{Field: Column(signed, pos, width), name: "int8"},
+			}
 			for _, w := range words {
 				fields[0].want = append(fields[0].want, Bfe(w, pos, width)<<from)
 				fields[1].want = append(fields[1].want, uint8(Bfe(int8(w), pos, width))<<from)

@@ -73,9 +73,11 @@ func fuzz(f *testing.F, fn string) {
 			data[k] = byte(r.Uint32())
 		}
 		pos, width := anyField(r, 64)
-		f.Add(data, uint16(i*i/4), uint8(i), r.Uint64()&(0x3838383838383838|-uint64(i&1)), uint64(i), pos, width, r.Uint32N(70)*uint32(i&1), r.Uint64(), ^uint32(0)>>(i%32))
+		f.Add(data, uint16(i*i/4), uint8(i), r.Uint64()&(0x3838383838383838|-uint64(i&1)), uint64(i), pos, width,
+			r.Uint32N(70)*uint32(i&1), r.Uint64(), ^uint32(0)>>(i%32))
 	}
-	f.Fuzz(func(t *testing.T, data []byte, lanes uint16, variant uint8, offsets, sharing uint64, pos, width, from uint32, value uint64, active uint32) {
+	f.Fuzz(func(t *testing.T, data []byte, lanes uint16, variant uint8, offsets, sharing uint64,
+		pos, width, from uint32, value uint64, active uint32) {
 		e := &variants[int(variant)%len(variants)]
 		r := rand.New(rand.NewPCG(20, sharing))
 		if e.pack != nil && sharing&1 != 0 {

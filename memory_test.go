@@ -186,7 +186,8 @@ func (e *entry) sample(r *rand.Rand, lanes int, share sharing) *sample {
 			// Kernels have other loops for whole bytes.
 			pos, width, from = pos&^7, (width+7)&^7, [...]uint32{0, 0, 8, 16}[r.IntN(4)]
 		}
-		s.pos, s.width, s.from, s.value = append(s.pos, pos), append(s.width, width), append(s.from, from), append(s.value, r.Uint64())
+		s.pos, s.width = append(s.pos, pos), append(s.width, width)
+		s.from, s.value = append(s.from, from), append(s.value, r.Uint64())
 	}
 	for _, o := range e.ops {
 		b := make([]byte, o.full(lanes))

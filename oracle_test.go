@@ -255,7 +255,8 @@ func entriesOf[T Word]() []entry {
 		entry{
 			fn: "InsertEach", ops: opsOf(size, "dst", "src", "base", "pos", "width"),
 			call: func(a *args) {
-				InsertEach(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint32](a.ops[3]), words[uint32](a.ops[4]))
+				InsertEach(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint32](a.ops[3]),
+					words[uint32](a.ops[4]))
 			},
 			stream: func(a *args) {
 				insertEach[T](a.at(0), a.at(1), a.at(2), a.at(3), a.at(4), n(a), true)
@@ -361,7 +362,8 @@ func maskedOf[T Word, M Mask]() []entry {
 		},
 		"InsertEach": {
 			func(a *args) {
-				InsertEachMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint32](a.ops[3]), words[uint32](a.ops[4]), active(a))
+				InsertEachMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[T](a.ops[2]), words[uint32](a.ops[3]),
+					words[uint32](a.ops[4]), active(a))
 			},
 			func() {
 				var s onStack[T]
@@ -389,7 +391,8 @@ func maskedOf[T Word, M Mask]() []entry {
 		},
 		"ExtractEach": {
 			func(a *args) {
-				ExtractEachMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[uint32](a.ops[2]), words[uint32](a.ops[3]), active(a))
+				ExtractEachMasked(words[T](a.ops[0]), words[T](a.ops[1]), words[uint32](a.ops[2]), words[uint32](a.ops[3]),
+					active(a))
 			},
 			func() {
 				var s onStack[T]
@@ -431,7 +434,8 @@ func warpsOf[T Register]() []entry {
 	functions := map[string]warp{
 		"InsertEach": {
 			func(a *args) {
-				InsertWarp(warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[T](a.ops[2]), warpOf[uint32](a.ops[3]), warpOf[uint32](a.ops[4]), a.active)
+				InsertWarp(warpOf[T](a.ops[0]), warpOf[T](a.ops[1]), warpOf[T](a.ops[2]), warpOf[uint32](a.ops[3]),
+					warpOf[uint32](a.ops[4]), a.active)
 			},
 			func() { var s onStack[T]; InsertWarp(&s.a, &s.b, &s.c, &s.pos, &s.width, 0xf0f) },
 		},

@@ -175,7 +175,8 @@ func checkPermute(t *testing.T, k kernel, r *rand.Rand, p permutation, segments 
 	if !bytes.Equal(segments[0], around) {
 		for i := range around {
 			if around[i] != segments[0][i] {
-				t.Errorf("%v, %v, dst is move %d: byte %d of group %d is %#x, want %#x", k, p, inPlace, (i-at)%p.d, (i-at)/p.d, segments[0][i], around[i])
+				t.Errorf("%v, %v, dst is move %d: byte %d of group %d is %#x, want %#x",
+					k, p, inPlace, (i-at)%p.d, (i-at)/p.d, segments[0][i], around[i])
 				return
 			}
 		}
@@ -255,7 +256,10 @@ func TestPermuteAllocates(t *testing.T) {
 			if have := testing.AllocsPerRun(10, func() {
 				var moves [8]move
 				for i := range count {
-					moves[i] = move{data: unsafe.Pointer(&planes[i]), stride: 1, from: [groupBytes]int8{-1, -1, -1, -1, -1, -1, -1, -1}}
+					moves[i] = move{
+						data: unsafe.Pointer(&planes[i]), stride: 1,
+						from: [groupBytes]int8{-1, -1, -1, -1, -1, -1, -1, -1},
+					}
 					moves[i].from[i] = 0
 				}
 				permute(unsafe.Pointer(&dst), 8, 64, 0, 0, 0, moves[:count])

@@ -119,7 +119,8 @@ func TestRaceDetector(t *testing.T) {
 	}
 	// GORACE makes the detector report each race, even if it resembles another. The detector
 	// may miss two uses at the very same time. With one processor there are none.
-	out, err := rerun(t, "BFI_TEST_FAULT=race", "GOMAXPROCS=1", "GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0").CombinedOutput()
+	out, err := rerun(t, "BFI_TEST_FAULT=race", "GOMAXPROCS=1",
+		"GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0").CombinedOutput()
 	if err == nil {
 		t.Error("the race detector found nothing")
 	}

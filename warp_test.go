@@ -79,7 +79,8 @@ func warpOverlap(t *testing.T, e *entry, r *rand.Rand, start []int) {
 		copy(memory, before)
 		e.call(&s.args)
 		if !bytes.Equal(memory, want) {
-			t.Fatalf("%s on %s: operands at %v, active %#x: copies of the operands give another result", e.name, k, start, s.active)
+			t.Fatalf("%s on %s: operands at %v, active %#x: copies of the operands give another result",
+				e.name, k, start, s.active)
 		}
 	})
 }
@@ -97,7 +98,8 @@ func TestWarpNil(t *testing.T) {
 					defer func() {
 						err, _ := recover().(runtime.Error)
 						if err == nil || !strings.Contains(err.Error(), "nil pointer") {
-							t.Errorf("%s on %s: %s nil, active %#x: panic(%v), want a panic about a nil pointer", e.name, k, o.name, active, err)
+							t.Errorf("%s on %s: %s nil, active %#x: panic(%v), want a panic about a nil pointer",
+								e.name, k, o.name, active, err)
 						}
 						if !bytes.Equal(s.ops[0], dst) {
 							t.Errorf("%s on %s: %s nil, active %#x: wrote before it panicked", e.name, k, o.name, active)
