@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,6 +52,10 @@ func specifications() ([]proof.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	constants, err := libraryConstants()
+	if err != nil {
+		return nil, err
+	}
 	var list []proof.Kernel
 	for _, k := range kernels {
 		for _, isa := range []isa{bmi2, avx2, avx512, neon} {
@@ -63,12 +66,8 @@ func specifications() ([]proof.Kernel, error) {
 						return nil, err
 					}
 					p.Features = k.features(isa, asked)
-					if p.Most, err = k.most(t, spec); err != nil {
-						return nil, err
-					}
-					if p.ConstantKind, err = libraryConstant("constantKind"); err != nil {
-						return nil, err
-					}
+					p.Most = k.most(spec, constants)
+					p.ConstantKind = constants["constantKind"]
 					list = append(list, p)
 				}
 			}
@@ -154,38 +153,48 @@ func features() (map[isa][]string, error) {
 	return asked, nil
 }
 
-// libraryConstant returns a constant of the library, so that the proof is about the calls
-// that Go makes.
-func libraryConstant(name string) (int, error) {
+// libraryConstants returns the library's constants that are decimal numbers, perhaps
+// shifted to the left. With them, the proof is about the calls that Go makes.
+func libraryConstants() (map[string]int, error) {
 	files, err := filepath.Glob("../*.go")
+	if err != nil {
+		return nil, err
+	}
+	constants := map[string]int{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if m := regexp.MustCompile(`(?m)^(?:const |\t)` + name + ` += (\d+)(?: << (\d+))?(?: +//.*)?$`).FindSubmatch(text); m != nil {
-			n, err := strconv.Atoi(string(m[1]))
-			shift, _ := strconv.Atoi(string(m[2])) // 0 if there is none
-			return n << shift, err
+		for _, m := range libraryConstant.FindAllSubmatch(text, -1) {
+			n, err := strconv.Atoi(string(m[2]))
+			if err != nil {
+				return nil, err
+			}
+			shift, _ := strconv.Atoi(string(m[3])) // 0 if there is none
+			constants[string(m[1])] = n << shift
 		}
 	}
-	return 0, errors.Join(err, fmt.Errorf("the library has no constant %s", name))
+	for _, name := range []string{"pieceBytes", "unpackBytes", "constantKind"} {
+		if _, ok := constants[name]; !ok {
+			return nil, fmt.Errorf("the library has no constant %s", name)
+		}
+	}
+	return constants, nil
 }
 
+var libraryConstant = regexp.MustCompile(`(?m)^(?:const |\t)(\w+) += (\d+)(?: << (\d+))?(?: +//.*)?$`)
+
 // most returns the most lanes that Go calls a kernel with.
-func (k kernel) most(t target, spec proof.Spec) (int, error) {
-	piece, err := libraryConstant("pieceBytes") // the most that one run processes
-	if err != nil {
-		return 0, err
-	}
-	unpack, err := libraryConstant("unpackBytes") // the same for words, if columns' elements are not words
+func (k kernel) most(spec proof.Spec, constants map[string]int) int {
+	piece := constants["pieceBytes"] // the most that one run processes
 	switch {
 	case k.shape == packShape:
-		return 2*piece*8/spec.Lane - 1, err // without columns; the rest of a slice is less than two pieces
+		return 2*piece*8/spec.Lane - 1 // without columns; the rest of a slice is less than two pieces
 	case k.shape == unpackShape && spec.Bits != spec.Word:
-		return unpack * 8 / spec.Word, err
+		return constants["unpackBytes"] * 8 / spec.Word
 	}
-	return piece * 8 / spec.Bits, err
+	return piece * 8 / spec.Bits
 }
 
 func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
