@@ -15,13 +15,14 @@ import (
 // typ is a type of integers, or the type of predicates, which have 1 bit.
 type typ struct {
 	bits     int
-	rows     []row                                                   // the instructions with it in their name
+	rows     []row                                                   // the instructions whose name has the type
 	exchange map[int]func(r register, k, n int, store bool) transfer // by the bits of r
 }
 
 func typeOf[T, W bfi.Word](bits int) typ {
 	return typ{bits, instructions[T, W](), map[int]func(r register, k, n int, store bool) transfer{
-		1: exchange[T, uint8], 8: exchange[T, uint8], 16: exchange[T, uint16], 32: exchange[T, uint32], 64: exchange[T, uint64],
+		1: exchange[T, uint8], 8: exchange[T, uint8], 16: exchange[T, uint16], 32: exchange[T, uint32],
+		64: exchange[T, uint64],
 	}}
 }
 
@@ -35,8 +36,7 @@ var types = map[string]typ{
 
 func ofBits(n int) typ { return types[choose(n == 1, "pred", fmt.Sprintf("b%d", n))] }
 
-// A register is what a name stands for: a word of so many bits in each lane. A predicate
-// has 1 bit, the lowest bit of a byte.
+// A register has a word in each lane. A predicate has 1 bit, the lowest bit of a byte.
 type register struct {
 	bits     int
 	data     unsafe.Pointer
@@ -52,8 +52,8 @@ func (r register) String() string {
 	return choose(r.bits == 1, "a predicate", fmt.Sprintf("a register of %d bits", r.bits))
 }
 
-// newRegister returns a register with the same value in every lane. Instructions that name
-// it can only read it.
+// newRegister returns a register with the same value in every lane. Instructions can only
+// read it by its name.
 func newRegister(bits int, x uint64) register {
 	r := register{bits, unsafe.Pointer(new(lanes[uint64])), true}
 	r.fill(x)
@@ -66,7 +66,8 @@ func (r register) fill(x uint64) {
 	}
 }
 
-// integer returns the value of a number of so many bits, signed or not.
+// integer returns the value of a number in text. The number must fit in the given bits,
+// signed or unsigned.
 func integer(text string, bits int) (uint64, bool) {
 	text = strings.TrimSuffix(text, "U")
 	x, err := strconv.ParseUint(text, 0, bits)
@@ -80,14 +81,14 @@ func integer(text string, bits int) (uint64, bool) {
 const (
 	reads   = 0
 	writes  = 1
-	orWider = 2 // of more than the size, too
+	orWider = 2 // wider registers will do
 )
 
 func (p *parser) operand(i, bits, use int) register { return p.register(i, p.operands[i], bits, use) }
 
-// register returns the register that text names. text is part of operand i, or the guard
-// if i is -1. An immediate is a register with its value in every lane. The name _, as part
-// of an operand, is a register that is not kept.
+// register returns the register that text names. text is part of operand i, or the guard if
+// i is -1. For an immediate, register returns a new register with its value in every lane.
+// If an operand's part is named _, nothing reads the register again.
 func (p *parser) register(i int, text string, bits, use int) register {
 	what := choose(i < 0, "the guard", fmt.Sprintf("operand %d", i+1))
 	if x, ok := integer(text, choose(bits == 1, 32, bits)); ok && use&writes == 0 {
@@ -96,7 +97,8 @@ func (p *parser) register(i int, text string, bits, use int) register {
 	if text == "_" && i >= 0 && text != p.operands[i] && use&writes != 0 {
 		return newRegister(bits, 0)
 	}
-	want := fmt.Sprint(register{bits: bits}, choose(use&orWider != 0, " or more", ""), choose(use&writes == 0, " or an integer", ""))
+	want := fmt.Sprint(register{bits: bits}, choose(use&orWider != 0, " or more", ""),
+		choose(use&writes == 0, " or an integer", ""))
 	r, ok := p.scope.find(text)
 	if use&writes == 0 && bits == 32 && r.bits == 64 && r.readOnly {
 		return newRegister(32, in[uint64](r)[0]) // a variable's address in its space
@@ -109,7 +111,7 @@ func (p *parser) register(i int, text string, bits, use int) register {
 	return r
 }
 
-// parts returns the elements of an operand in braces. Another operand is its own only
+// parts returns the elements in an operand's braces. An operand without braces is one
 // element.
 func (p *parser) parts(i int) []string { return strings.Split(strings.Trim(p.operands[i], "{}"), ",") }
 
@@ -150,7 +152,7 @@ func (p *parser) decode() {
 		p.count(0)
 	case opcode == "mov" && modifiers != "pred":
 		p.mov(p.typ(modifiers, all))
-	case opcode == "cvta": // an address in its space is the same as in all, or lacks the upper half
+	case opcode == "cvta": // an address without its upper half gets it
 		p.typ(strings.TrimPrefix(modifiers, "to."), "global.u64 shared.u64 local.u64")
 		upper := map[string]uint64{"shared.u64": p.spaces[shared].base, "local.u64": p.spaces[local].base}[modifiers]
 		p.count(2)
@@ -160,7 +162,7 @@ func (p *parser) decode() {
 		to, from, _ := strings.Cut(modifiers, ".")
 		t, f := p.typ(to, "u8 s8 "+ints), p.typ(from, "u8 s8 "+ints)
 		dst, src := p.operand(0, t.bits, writes|orWider), p.operand(1, f.bits, orWider)
-		extended := newRegister(max(f.bits, t.bits), 0) // first by the sign of f, then by the sign of t
+		extended := newRegister(max(f.bits, t.bits), 0) // f's sign extends src, then t's sign extends that
 		p.emit(f.extend(extended, src))
 		p.emit(t.extend(dst, extended))
 	case opcode == "ld":
@@ -175,11 +177,13 @@ func (p *parser) decode() {
 	p.code = append(p.code, p.in)
 }
 
-// row finds an instruction in the table, which has those on predicates too.
+// row finds an instruction in the table. The table also has the instructions on predicates.
 func (p *parser) row(name string) (row, typ) {
 	t := typePattern.FindString(name)
 	rows, general := types[t].rows, strings.Replace(name, t, "T", 1)
-	i := slices.IndexFunc(rows, func(r row) bool { return r.name == general && (t != "pred" || strings.Contains(r.types, t)) })
+	i := slices.IndexFunc(rows, func(r row) bool {
+		return r.name == general && (t != "pred" || strings.Contains(r.types, t))
+	})
 	p.check(i >= 0, "not supported, want one of %s, where T is an integer type or pred", supported())
 	return rows[i], p.typ(t, rows[i].types)
 }
@@ -213,8 +217,8 @@ func (p *parser) tabled(name string) {
 	p.compute(name, r...)
 }
 
-// setp decodes setp.comparison.boolean.type p|q, a, b, c. It combines the result with c in
-// p, and the opposite of the result with c in q.
+// setp decodes setp.comparison.boolean.type p|q, a, b, c. p gets the result, combined with
+// c. q gets the opposite of the result, combined with c.
 func (p *parser) setp(parts []string) {
 	combine, operands := "or", 3
 	if len(parts) == 4 {
@@ -241,8 +245,8 @@ func (p *parser) setp(parts []string) {
 
 func (p *parser) emit(step run) { p.in.steps = append(p.in.steps, step) }
 
-// compute emits an instruction of the table. It is executed in all lanes, and its results
-// are kept in active lanes.
+// compute emits an instruction of the table. The warp executes it in all lanes, and keeps
+// the results of active lanes.
 func (p *parser) compute(name string, r ...register) {
 	row, _ := p.row(name)
 	all := newRegister(r[0].bits, 0)
@@ -258,8 +262,8 @@ func (p *parser) compute(name string, r ...register) {
 	})
 }
 
-// within returns an instruction that moves the k-th word of whole to part, or back if
-// store is set.
+// within returns an instruction that moves the k-th word of whole to part. If store is set,
+// it moves part to that word.
 func (t typ) within(whole register, k int, part register, store bool) run {
 	memory, exchange := whole.bytes(), t.exchange[part.bits](part, k, whole.bits/t.bits, store)
 	return func(active uint32) { exchange(memory, 0, active) }
@@ -268,12 +272,14 @@ func (t typ) within(whole register, k int, part register, store bool) run {
 // extend returns an instruction that extends the low part of src, of type t, into dst.
 func (t typ) extend(dst, src register) run { return t.within(src, 0, dst, false) }
 
-// mov decodes mov of a word, or between a word and its parts {a, b}, the lowest first.
+// mov decodes mov of a word. It also decodes mov between a word and its parts {a, b}, the
+// lowest first.
 func (p *parser) mov(t typ) {
 	p.count(2)
 	to, from := len(p.parts(0)), len(p.parts(1))
 	n := max(to, from)
-	p.check(min(to, from) == 1 && n <= 4 && n != 3 && 8*n <= t.bits, "not supported, want one register, and 2 or 4 in braces")
+	p.check(min(to, from) == 1 && n <= 4 && n != 3 && 8*n <= t.bits,
+		"not supported, want one register, and 2 or 4 in braces")
 	whole, parts := p.elements(1, t.bits/from, reads), p.elements(0, t.bits/to, writes)
 	if from > 1 {
 		whole, parts = parts, whole
@@ -299,7 +305,8 @@ func (p *parser) transfer(modifiers []string, value, memory, use int) {
 	}
 	p.check(len(p.parts(value)) == elements, "operand %d is %q, want %d elements", value+1, p.operands[value], elements)
 	m := addressPattern.FindStringSubmatch(p.operands[memory])
-	p.check(m != nil || space == ".param", "operand %d is %q, want [register] or [register+integer]", memory+1, p.operands[memory])
+	p.check(m != nil || space == ".param", "operand %d is %q, want [register] or [register+integer]",
+		memory+1, p.operands[memory])
 	m = append(m, "", "", "")
 	offset, ok := integer(cmp.Or(m[2], "0"), 64)
 	p.check(ok, "%q, want an integer of 64 bits", m[2])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"unsafe"
@@ -25,13 +26,13 @@ type run func(active uint32)
 
 type instruction struct {
 	place
-	steps  []run         // none: ret, exit or bra
-	label  string        // of bra, with its colon
-	scope  *scope        // of bra
-	target int           // of label
-	guard  *lanes[uint8] // nil: executed by all lanes
-	flip   uint32        // all ones: executed where the guard is false
-	field  bool          // bfi or bfe
+	steps  []run         // none if it is ret, exit or bra
+	label  string        // bra: the label, with its colon
+	scope  *scope        // bra: the scope in which the label is declared
+	target int           // bra: the number of the label's instruction
+	guard  *lanes[uint8] // the predicate of lanes that execute it; nil if all do
+	flip   uint32        // all ones if lanes execute it whose guard is false
+	field  bool          // whether it is bfi or bfe
 }
 
 type param struct {
@@ -44,7 +45,7 @@ func (p param) String() string { return fmt.Sprintf("%s of %d bits", p.name, p.v
 // An argument is the value of a parameter: a buffer, or a number.
 type argument struct {
 	buffer []byte
-	zero   bool // the buffer was given as zeros
+	zero   bool // whether the buffer was given as zeros
 	number uint64
 }
 
@@ -52,8 +53,8 @@ type argument struct {
 type space struct {
 	name         string
 	base         uint64
-	size, copies int    // copies: 1, or one for each lane
-	data         []byte // copy after copy
+	size, copies int    // copies is 1, or a copy for each lane
+	data         []byte // all copies, one after the other
 }
 
 // A program is a decoded kernel with the registers of the warp that executes it.
@@ -61,13 +62,13 @@ type program struct {
 	kernel  string
 	params  []param
 	code    []instruction
-	special map[string]register // registers that tell a thread its place
+	special map[string]register // registers with a thread's place in its block and grid
 	slabs   [][]uint64          // the registers of each declaration
 	spaces  []space
-	memory  string   // describes the memory, for errors
+	memory  string   // describes the memory in error messages
 	at      []uint32 // for each instruction, the lanes whose program counter is there
-	limit   int
-	thread  int // of lane 0
+	limit   int      // how many instructions one warp may execute
+	thread  int      // the number of lane 0's thread
 }
 
 func newProgram() *program {
@@ -79,19 +80,19 @@ func newProgram() *program {
 	for i := range bfi.WarpSize {
 		in[uint32](p.special["%laneid"])[i] = uint32(i)
 	}
-	for _, axis := range []string{".x", ".y", ".z"} { // of which blocks and grids have one
+	for _, axis := range []string{".x", ".y", ".z"} { // blocks and grids extend along .x only
 		p.special["%tid"+axis], p.special["%ntid"+axis] = newRegister(32, 0), newRegister(32, 1)
 		p.special["%ctaid"+axis], p.special["%nctaid"+axis] = newRegister(32, 0), newRegister(32, 1)
 	}
 	return p
 }
 
-// counts has the counts of one launch. Bit fields are bfi and bfe.
+// counts has the counts of one launch. fields counts bfi and bfe.
 type counts struct {
 	perBlock, blocks, warps, instructions, fields, fieldLanes, branches, splits int
 }
 
-// launch runs the kernel in threads threads, rounded up to whole blocks.
+// launch runs the kernel in the given number of threads, rounded up to whole blocks.
 func (p *program) launch(threads int, args []argument) (c counts, err error) {
 	defer rescue(&err)
 	c.perBlock = min(threads, blockSize)
@@ -127,9 +128,9 @@ func (p *program) launch(threads int, args []argument) (c counts, err error) {
 
 // warp executes the kernel in the live lanes of one warp.
 //
-// Lanes diverge at branches. The lanes with the lowest program counter run. If they reach
-// other lanes, those join them. If they jump past other lanes, those run next. So lanes
-// that took different ways meet again where the ways meet.
+// Lanes diverge at branches. The lanes with the lowest program counter always run first. If
+// they reach the program counter of other lanes, all of these run together. So lanes that
+// took different ways meet again where the ways meet.
 func (p *program) warp(live uint32, c *counts) {
 	for _, slab := range p.slabs {
 		clear(slab)
@@ -181,11 +182,12 @@ func mask(predicate *lanes[uint8]) (m uint32) {
 	return m
 }
 
-// A transfer moves the active lanes of a register to or from memory. memory begins with the
-// words of lane first.
+// A transfer moves the active lanes of a register to memory or from memory. The first words
+// of memory belong to lane first.
 type transfer func(memory []byte, first int, active uint32)
 
-// exchange returns a transfer between r and word k of each lane's n words in memory.
+// exchange returns a transfer between r and memory. Each lane has n words in memory, and the
+// transfer moves word k.
 func exchange[T, R bfi.Word](r register, k, n int, store bool) transfer {
 	register, whole := in[R](r), n == 1 && unsafe.Sizeof(T(0)) == unsafe.Sizeof(R(0))
 	return func(memory []byte, first int, active uint32) {
@@ -213,7 +215,7 @@ func exchange[T, R bfi.Word](r register, k, n int, store bool) transfer {
 type access struct {
 	place
 	*program
-	space        string // the space that the instruction names, or empty
+	space        string // the space that the instruction names; empty if it names none
 	base         *lanes[uint64]
 	offset, size uint64
 	elements     []transfer
@@ -223,7 +225,7 @@ func (a *access) run(active uint32) {
 	first, apart := bits.TrailingZeros32(active), uint64(0)
 	for m := active; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros32(m)
-		apart |= a.base[i] - a.base[first] - uint64(i-first)*a.size // 0 if the words of the lanes lie one after the other
+		apart |= a.base[i] - a.base[first] - uint64(i-first)*a.size // 0 if lane after lane is adjacent
 	}
 	for active != 0 {
 		first := bits.TrailingZeros32(active)
@@ -241,15 +243,15 @@ func (a *access) run(active uint32) {
 	}
 }
 
-// find returns the memory that lanes lanes access, from lane on. For several lanes it may
-// return nil.
+// find returns the memory that lanes access: as many lanes as lanes says, from lane on. If
+// they are several, find may return nil. Then each must be asked for alone.
 func (a *access) find(lane, lanes int) []byte {
 	address, size := a.base[lane]+a.offset, a.size*uint64(lanes)
 	for i := range a.spaces {
 		s := &a.spaces[i]
 		start := address - s.base
 		if i <= local && a.space == s.name && address>>32 == 0 {
-			start = address // the upper half, which tells spaces apart, may be missing
+			start = address // the instruction names the space, so the upper half may be missing
 		}
 		if start>>32 == 0 && start+size <= uint64(s.size) && address%a.size == 0 &&
 			(a.space == "" || a.space == s.name) && (lanes == 1 || s.copies == 1) {
@@ -259,7 +261,8 @@ func (a *access) find(lane, lanes int) []byte {
 	if lanes == 1 {
 		thread := a.thread + lane
 		a.check(address%size == 0, "thread %d: %d bytes at %#x are not aligned", thread, size, address)
-		a.check(false, "thread %d: %d bytes at %#x are outside %s memory: %s", thread, size, address, a.space, a.memory)
+		a.check(false, "thread %d: %d bytes at %#x are outside %s memory: %s",
+			thread, size, address, cmp.Or(a.space, "all"), a.memory)
 	}
 	return nil
 }

@@ -1,7 +1,11 @@
-// Ptx runs PTX kernels in a small emulator of a GPU, a warp of 32 lanes at a time. It
-// executes bfi and bfe by calls of the library: [bfi.InsertMasked] and
-// [bfi.ExtractMasked] if pos and width are immediates, else [bfi.InsertWarp] and
-// [bfi.ExtractWarp]. usage.txt says how to run it.
+// Ptx runs PTX kernels in a small emulator of a GPU, a warp of 32 lanes at a time. The
+// library executes bfi and bfe:
+//
+//	pos and width     bfi                   bfe
+//	immediates        [bfi.InsertMasked]    [bfi.ExtractMasked]
+//	in registers      [bfi.InsertWarp]      [bfi.ExtractWarp]
+//
+// usage.txt says how to run it.
 package main
 
 import (
@@ -19,7 +23,7 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// pixelPTX is clang's output for kernel/pixel.c.
+// pixelPTX is the PTX that clang makes of kernel/pixel.c.
 //
 //go:embed kernel/pixel.ptx
 var pixelPTX string
@@ -53,9 +57,9 @@ func emulate(args []string, out io.Writer) error {
 	case *threads < 1 || *threads > maxThreads:
 		return fmt.Errorf("-threads %d, want 1 to %d", *threads, maxThreads)
 	case flags.NArg() > 1:
-		return fmt.Errorf("%d files, want one: flags come before it", flags.NArg())
+		return fmt.Errorf("%d files, want one file, and flags before it", flags.NArg())
 	case builtIn && (*entry != "" || *outFile != "" || values != nil):
-		return errors.New("-entry, -arg and -out are for a file.ptx, and there is none")
+		return errors.New("-entry, -arg and -out need a file.ptx")
 	}
 	file, source, px := "pixel.ptx", []byte(pixelPTX), newPixels(*threads)
 	if !builtIn {
@@ -79,13 +83,13 @@ func emulate(args []string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s of %s for n = %d: %d blocks of %d threads, bfi.Kernel() = %s\n",
 		p.kernel, file, *threads, c.blocks, c.perBlock, bfi.Kernel())
-	fmt.Fprintf(out, "%d warps executed %d instructions in %.2f ms; %d branches, of which %d divided their warp\n",
+	fmt.Fprintf(out, "%d warps executed %d instructions in %.2f ms; %d branches, %d of them divided a warp\n",
 		c.warps, c.instructions, time.Since(start).Seconds()*1e3, c.branches, c.splits)
 	fmt.Fprintf(out, "%d of the instructions were bfi or bfe, in %.1f of 32 lanes on average\n",
 		c.fields, float64(c.fieldLanes)/float64(max(c.fields, 1)))
 	if builtIn {
 		if err = px.check(arguments); err == nil {
-			_, err = fmt.Fprintln(out, "the result is that of a Go loop over the same data")
+			_, err = fmt.Fprintln(out, "a Go loop over the same data gives the same result")
 		}
 		return err
 	}
@@ -105,11 +109,12 @@ func emulate(args []string, out io.Writer) error {
 	return os.WriteFile(*outFile, choose(zeros == nil, all, zeros), 0o666)
 }
 
-// parseArguments returns the values of -arg. If there are none, it makes arguments up.
+// parseArguments returns the values of -arg. Without -arg, it makes up the values.
 func parseArguments(p *program, values []string, threads int) ([]argument, error) {
 	args := make([]argument, len(p.params))
 	if values != nil && len(values) != len(p.params) {
-		return nil, fmt.Errorf("-arg was given %d times, want %d: %s has the parameters %v", len(values), len(p.params), p.kernel, p.params)
+		return nil, fmt.Errorf("-arg was given %d times, want %d: %s has the parameters %v",
+			len(values), len(p.params), p.kernel, p.params)
 	}
 	for i, p := range p.params {
 		a, is64 := &args[i], p.value.bits == 64
@@ -130,8 +135,8 @@ func parseArguments(p *program, values []string, threads int) ([]argument, error
 			a.number, ok = integer(values[i], p.value.bits)
 		}
 		if err != nil || !ok || len(a.buffer) > maxBuffer {
-			return nil, fmt.Errorf("-arg %s for %v: want a number of its size or, for 64 bits, @FILE or zero:BYTES, of at most %d bytes (%v)",
-				values[i], p, maxBuffer, err)
+			return nil, fmt.Errorf("-arg %s for %v: want a number of its size; "+
+				"for 64 bits also @FILE or zero:BYTES of at most %d bytes (%v)", values[i], p, maxBuffer, err)
 		}
 	}
 	return args, nil
@@ -179,7 +184,8 @@ func (px pixels) check(args []argument) error {
 		}
 		r, s := binary.LittleEndian.Uint32(args[0].buffer[4*i:]), binary.LittleEndian.Uint32(args[1].buffer[4*i:])
 		if v := binary.LittleEndian.Uint64(args[2].buffer[8*i:]); r != word || s != small || v != nearest {
-			return fmt.Errorf("pixel %d: the kernel made %#x, %#x and %#x, the Go loop %#x, %#x and %#x", i, r, s, v, word, small, nearest)
+			return fmt.Errorf("pixel %d: the kernel made %#x, %#x and %#x, the Go loop %#x, %#x and %#x",
+				i, r, s, v, word, small, nearest)
 		}
 	}
 	return nil

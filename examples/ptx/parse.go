@@ -12,16 +12,16 @@ import (
 	"github.com/gobfi/bfi"
 )
 
-// A scope holds the names declared between one pair of braces: registers, parameters in
-// brackets, variables, and labels with their colons. A variable or a label stands for its
-// address.
+// A scope holds the names declared between one pair of braces. They are registers,
+// parameters in brackets, variables, and labels with their colons. The register of a
+// variable or a label holds its address.
 type scope struct {
 	outer *scope
 	depth int
 	names map[string]register
 }
 
-// find returns the named register of the innermost block that has it.
+// find returns the register that a name has in the innermost scope that declares it.
 func (s *scope) find(name string) (r register, ok bool) {
 	for ; s != nil && !ok; s = s.outer {
 		r, ok = s.names[name]
@@ -29,7 +29,7 @@ func (s *scope) find(name string) (r register, ok bool) {
 	return r, ok
 }
 
-// A place is a statement, with its file and line.
+// A place is a statement with its file and line, for error messages.
 type place string
 
 // A sourceError is a mistake at a place, in the source or in its execution.
@@ -55,37 +55,43 @@ type parser struct {
 	line       int               // the line where the rest begins
 	place                        // the place of the current statement
 	text       string            // the current statement
-	tight      string            // the same without spaces around punctuation marks
+	tight      string            // text without spaces around punctuation marks
 	scope      *scope            // the innermost scope
 	declared   int               // the number of registers so far
-	skipped    map[string]string // what declared a name that no kernel may use, such as .extern .func
+	skipped    map[string]string // names that no kernel may use, each with its directive, such as .extern .func
 	in         instruction
 	operands   []string // the operands of in
 }
 
-// These patterns read the file. Those for statements apply to text without spaces around
-// punctuation marks.
+// These patterns read the file. The patterns of statements apply to text without spaces
+// around punctuation marks.
 var (
-	commentPattern     = regexp.MustCompile(`//.*|/\*(?s:.*?)\*/|"[^"\n]*"`)
-	statementPattern   = regexp.MustCompile(`(\s*)(?:([a-zA-Z_$%][\w$%]*\s*:)|([@a-z][^;]*|\.(?:version|target|address_size|file|loc)\b.*|[^;{}]*)((?s:.?)))`)
-	spacePattern       = regexp.MustCompile(` ?([][{}()<>,+\-|!@]) ?`)
-	headerPattern      = regexp.MustCompile(`^\.(?:version [2-9]\.\d|target sm_(?:[2-9]\d|\d{3})[af]?(?:,(?:debug|texmode_unified|texmode_independent|map_f64_to_f32))*|address_size 64)$`)
-	entryPattern       = regexp.MustCompile(`^(?:\.(?:visible|weak) )?\.entry ([\w$%]+) ?(?:\((.*)\))? ?(?:\.(?:maxntid|reqntid|minnctapersm) [\d,]+ ?)*$`)
-	paramPattern       = regexp.MustCompile(`^\.param \.(\w+) (?:\.ptr (?:\.global )?(?:\.align \d+ )?)?([a-zA-Z_$%][\w$%]*)$`)
-	registerPattern    = regexp.MustCompile(`^([a-zA-Z_$%][\w$%]*)(?:<(\d+)>)?$`)
-	variablePattern    = regexp.MustCompile(`^\.(shared|local) (?:\.align (\d+) )?\.(\w+) ([a-zA-Z_$%][\w$%]*)(?:\[(\d+)\])?$`)
+	commentPattern   = regexp.MustCompile(`//.*|/\*(?s:.*?)\*/|"[^"\n]*"`)
+	statementPattern = regexp.MustCompile(`(\s*)(?:([a-zA-Z_$%][\w$%]*\s*:)|` +
+		`([@a-z][^;]*|\.(?:version|target|address_size|file|loc)\b.*|[^;{}]*)((?s:.?)))`)
+	spacePattern  = regexp.MustCompile(` ?([][{}()<>,+\-|!@]) ?`)
+	headerPattern = regexp.MustCompile(`^\.(?:version [2-9]\.\d|address_size 64|target sm_(?:[2-9]\d|\d{3})[af]?` +
+		`(?:,(?:debug|texmode_unified|texmode_independent|map_f64_to_f32))*)$`)
+	entryPattern = regexp.MustCompile(`^(?:\.(?:visible|weak) )?\.entry ([\w$%]+) ?(?:\((.*)\))? ?` +
+		`(?:\.(?:maxntid|reqntid|minnctapersm) [\d,]+ ?)*$`)
+	paramPattern = regexp.MustCompile(`^\.param \.(\w+) (?:\.ptr (?:\.global )?(?:\.align \d+ )?)?` +
+		`([a-zA-Z_$%][\w$%]*)$`)
+	registerPattern = regexp.MustCompile(`^([a-zA-Z_$%][\w$%]*)(?:<(\d+)>)?$`)
+	variablePattern = regexp.MustCompile(`^\.(shared|local) (?:\.align (\d+) )?\.(\w+) ` +
+		`([a-zA-Z_$%][\w$%]*)(?:\[(\d+)\])?$`)
 	instructionPattern = regexp.MustCompile(`^(?:@(!?)([\w$%]+) )?([a-z][\w.:]*) ?(.*)$`)
 	operandPattern     = regexp.MustCompile(`(?:\{[^}]*\}?|[^,{])*`)
 	typePattern        = regexp.MustCompile(`\b(?:[bus](?:8|16|32|64)|pred)\b`)
-	modulePattern      = regexp.MustCompile(`^((?:\.(?:extern|visible|weak|common) )?\.(?:func|const|global|shared))\b ?(?:\([^)]*\))?(.*)`)
-	namePattern        = regexp.MustCompile(`(?:^| )([a-zA-Z_$%][\w$%]*)(?:[[(= ]|$)`)
-	addressPattern     = regexp.MustCompile(`^\[([\w$%.]+)(?:\+?([+-]?\w+))?\]$`)
+	modulePattern      = regexp.MustCompile(`^((?:\.(?:extern|visible|weak|common) )?\.(?:func|const|global|shared))\b ?` +
+		`(?:\([^)]*\))?(.*)`)
+	namePattern    = regexp.MustCompile(`(?:^| )([a-zA-Z_$%][\w$%]*)(?:[[(= ]|$)`)
+	addressPattern = regexp.MustCompile(`^\[([\w$%.]+)(?:\+?([+-]?\w+))?\]$`)
 )
 
-// headers has the directives that a file begins with, and what their values must be.
+// headers has the directives that a file begins with, and the values that they may have.
 var headers = map[string]string{
-	".version\n":      "one from 2.0 on, which bfi came with",
-	".target\n":       "one from sm_20 on, which bfi came with, and PTX's own options",
+	".version\n":      "2.0 or later, because bfi came with 2.0",
+	".target\n":       "sm_20 or later, because bfi came with sm_20, and options of PTX",
 	".address_size\n": "64",
 }
 
@@ -104,7 +110,7 @@ func parse(file, source, wanted string) (_ *program, err error) {
 		p.tight = spacePattern.ReplaceAllString(p.text, "$1")
 		entry, outside := entryPattern.FindStringSubmatch(p.tight), p.scope.depth == 0
 		switch {
-		case word == ".pragma;" || word == ".loc\n" || word == ".file\n": // they do not change a kernel's results
+		case word == ".pragma;" || word == ".loc\n" || word == ".file\n": // these do not change results
 		case word == ".shared;" || word == ".local;":
 			p.variable()
 		case outside && headers[word] != "":
@@ -127,7 +133,8 @@ func parse(file, source, wanted string) (_ *program, err error) {
 			}
 		case outside && modulePattern.MatchString(p.tight):
 			m := modulePattern.FindStringSubmatch(p.tight)
-			for _, name := range namePattern.FindAllStringSubmatch(strings.ReplaceAll(m[2], ",", " , "), choose(strings.HasSuffix(m[1], "func"), 1, -1)) {
+			most := choose(strings.HasSuffix(m[1], "func"), 1, -1)
+			for _, name := range namePattern.FindAllStringSubmatch(strings.ReplaceAll(m[2], ",", " , "), most) {
 				p.skipped[name[1]] = m[1]
 			}
 			if strings.HasSuffix(word, "{") {
@@ -135,7 +142,9 @@ func parse(file, source, wanted string) (_ *program, err error) {
 			}
 		case outside && word == ";": // it ends an initializer
 		case outside:
-			p.check(word == ".section{", "not supported, want .version .target .address_size .shared .file .pragma .section or .entry name(.param .type name, ...)")
+			p.check(word == ".section{",
+				"not supported, want .version .target .address_size .shared .file .pragma .section "+
+					"or .entry name(.param .type name, ...)")
 			p.pass()
 		case word == ".reg;":
 			p.registers()
@@ -148,18 +157,19 @@ func parse(file, source, wanted string) (_ *program, err error) {
 		case strings.HasSuffix(word, ":"):
 			p.declare(word, newRegister(64, uint64(len(p.code))))
 		default:
-			p.check(strings.HasSuffix(word, ";") && word[0] != '.', "not supported, want .reg .local .shared .loc .pragma, an instruction, or a brace")
+			p.check(strings.HasSuffix(word, ";") && word[0] != '.',
+				"not supported, want .reg .local .shared .loc .pragma, an instruction, or a brace")
 			p.decode()
 		}
 	}
 	p.check(p.scope.depth == 0, "the kernel %s is not terminated: ; or } is missing", p.kernel)
-	p.check(wanted != "" || len(names) == 1, "the file has the kernels %q, want one, or -entry", names)
-	p.check(p.kernel != "", "the file has the kernels %q, want %s", names, wanted)
+	p.check(wanted != "" || len(names) == 1, "the file has the kernels %q, want one kernel, or -entry", names)
+	p.check(p.kernel != "", "the file has the kernels %q, want %q", names, wanted)
 	return p.program, nil
 }
 
-// next reads a label or a statement. A statement ends at a semicolon, a brace, or the end
-// of the line or file. next returns its first word, followed by what ended it.
+// next reads a label or a statement. A statement ends at a semicolon, a brace, or the end of
+// the line or file. next returns the first word with the character that ends the statement.
 func (p *parser) next() string {
 	m := p.statements[0]
 	p.statements = p.statements[1:]
@@ -168,7 +178,7 @@ func (p *parser) next() string {
 	p.text = strings.Join(strings.Fields(m[2]+m[3]), " ")
 	word, _, _ := strings.Cut(p.text, " ")
 	p.place = place(fmt.Sprintf("%s:%d: %.120s", p.file, line, choose(word+m[4] == "", "end of file", p.text)))
-	p.check(m[4] != "\n" || !strings.Contains(p.text, ";"), "want a line of its own")
+	p.check(m[4] != "\n" || !strings.Contains(p.text, ";"), "a directive needs a line of its own")
 	return word + m[4]
 }
 
@@ -183,7 +193,7 @@ func (p *parser) pass() {
 }
 
 func (p *parser) open() {
-	p.check(p.scope.depth < maxNesting, "more than %d blocks inside one another", maxNesting)
+	p.check(p.scope.depth < maxNesting, "blocks are nested more than %d deep", maxNesting)
 	p.scope = &scope{p.scope, p.scope.depth + 1, map[string]register{}}
 }
 
@@ -215,7 +225,8 @@ func (p *parser) registers() {
 	words := strings.SplitN(p.tight, " ", 3)
 	p.check(len(words) == 3, "want .reg .type name")
 	t, ok := types[strings.TrimPrefix(words[1], ".")]
-	p.check(ok && words[1][0] == '.', "registers of type %s are not supported, want .pred or an integer of 8 to 64 bits", words[1])
+	p.check(ok && words[1][0] == '.',
+		"registers of type %s are not supported, want .pred or an integer of 8 to 64 bits", words[1])
 	for _, text := range strings.Split(words[2], ",") {
 		m := registerPattern.FindStringSubmatch(text)
 		p.check(m != nil, "%q, want a name or name<count>", text)
@@ -232,8 +243,8 @@ func (p *parser) registers() {
 	}
 }
 
-// variable parses .space [.align n] .type name[count]. The name then stands for the
-// variable's address.
+// variable parses .space [.align n] .type name[count]. It declares the name as a register
+// that holds the variable's address.
 func (p *parser) variable() {
 	m := variablePattern.FindStringSubmatch(p.tight)
 	p.check(m != nil && types[m[3]].bits > 1, "want .shared or .local, an integer type and a name[count]")

@@ -11,13 +11,14 @@ import (
 	"testing"
 )
 
-// TestShapes runs clang's output for testdata/shapes.cu.
+// TestShapes runs the PTX that clang makes of testdata/shapes.cu.
 func TestShapes(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("testdata", "shapes.ptx"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = 3*blockSize + 45 // the last warp has 13 threads, and the last block three empty warps
+	// The kernels check that a thread's number is below n.
+	const n = 3*blockSize + 45
 	random := rand.New(rand.NewPCG(5, 65))
 	input := func(size int) []byte {
 		b := make([]byte, size)
@@ -31,9 +32,9 @@ func TestShapes(t *testing.T) {
 	saturated := func(x int8) byte { return byte(min(max(x, -8), 7)) }
 	for _, c := range []struct {
 		entry   string
-		in      [][]byte // after the output
-		numbers []uint64 // after that, before n
-		size    int      // of the output of a thread
+		in      [][]byte // the buffers after the output
+		numbers []uint64 // the arguments between the buffers and n
+		size    int      // the bytes that a thread outputs
 		want    func(in [][]byte, i int) []byte
 	}{
 		{"rgba", [][]byte{input(n), input(n), input(n)}, nil, 4, func(in [][]byte, i int) []byte {
@@ -114,7 +115,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// extractBits is bfe as the PTX ISA writes it.
+// extractBits is the PTX ISA's definition of bfe.
 func extractBits(a uint64, b, c, msb uint32, signed bool) (d uint64) {
 	pos, width := b&0xff, c&0xff
 	sign := uint64(0)
@@ -131,8 +132,8 @@ func extractBits(a uint64, b, c, msb uint32, signed bool) (d uint64) {
 	return d
 }
 
-// TestFields runs bfi and bfe in their six types, with every pos and width. Generic loads
-// bring the operands. One kernel has pos and width in registers, one as immediates.
+// TestFields runs bfi and bfe of all six types, with every pos and width. One kernel has pos
+// and width in registers, and another has them as immediates.
 func TestFields(t *testing.T) {
 	const kernel = `.version 6.5
 .target sm_30

@@ -10,15 +10,16 @@ import (
 // lanes is a register: its value in each lane of the warp.
 type lanes[T bfi.Word] = [bfi.WarpSize]T
 
-// A row is what the emulator knows about an instruction.
+// A row describes an instruction.
 type row struct {
 	name     string // T stands for the type
-	types    string // the types that are supported
-	operands string // the destination and the sources; 2T is twice as wide as T
+	types    string // the supported types
+	operands string // the types of the destination and the sources; 2T is twice as wide as T
 	meaning  func(r regs)
 }
 
-// regs are the operands of an instruction. Its meaning writes r[0], in all lanes.
+// regs are the operands of an instruction. The instruction's meaning writes r[0] in all
+// lanes.
 type regs = []register
 
 const (
@@ -28,7 +29,7 @@ const (
 	signed = "s16 s32 s64"
 )
 
-// instructions returns the instructions whose result in a lane depends on that lane alone.
+// instructions returns the rows of instructions in which no lane depends on another.
 func instructions[T, W bfi.Word]() []row {
 	size := int(8 * unsafe.Sizeof(T(0)))
 	return []row{
@@ -40,7 +41,8 @@ func instructions[T, W bfi.Word]() []row {
 		{"mul.wide.T", "u16 s16 u32 s32", "2T T T", func(r regs) { each2(r, func(x, y T) W { return W(x) * W(y) }) }},
 		{"mad.lo.T", ints, "T T T T", func(r regs) { each3(r, func(x, y, z T) T { return x*y + z }) }},
 		{"mad.hi.T", ints, "T T T T", func(r regs) { each3(r, func(x, y, z T) T { return high(x, y) + z }) }},
-		{"mad.wide.T", "u16 s16 u32 s32", "2T T T 2T", func(r regs) { each3(r, func(x, y T, z W) W { return W(x)*W(y) + z }) }},
+		{"mad.wide.T", "u16 s16 u32 s32", "2T T T 2T",
+			func(r regs) { each3(r, func(x, y T, z W) W { return W(x)*W(y) + z }) }},
 		{"min.T", ints, "T T T", func(r regs) { each2(r, func(x, y T) T { return min(x, y) }) }},
 		{"max.T", ints, "T T T", func(r regs) { each2(r, func(x, y T) T { return max(x, y) }) }},
 		{"abs.T", signed, "T T", func(r regs) { each1(r, func(x T) T { return max(x, -x) }) }},
@@ -53,25 +55,37 @@ func instructions[T, W bfi.Word]() []row {
 		{"cnot.T", plain, "T T", func(r regs) { each1(r, func(x T) T { return choose(x == 0, T(1), 0) }) }},
 		{"shl.T", plain, "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return x << n }) }},
 		{"shr.T", all, "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return x >> n }) }},
-		{"shf.l.clamp.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, 32-min(n, 32)) }) }},
-		{"shf.l.wrap.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, 32-n&31) }) }},
-		{"shf.r.clamp.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, min(n, 32)) }) }},
-		{"shf.r.wrap.T", "b32", "T T T u32", func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, n&31) }) }},
-		{"lop3.T", "b32", "T T T T imm", func(r regs) { each3(r, func(x, y, z T) T { return lookUp(x, y, z, in[uint32](r[4])[0]) }) }},
+		{"shf.l.clamp.T", "b32", "T T T u32",
+			func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, 32-min(n, 32)) }) }},
+		{"shf.l.wrap.T", "b32", "T T T u32",
+			func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, 32-n&31) }) }},
+		{"shf.r.clamp.T", "b32", "T T T u32",
+			func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, min(n, 32)) }) }},
+		{"shf.r.wrap.T", "b32", "T T T u32",
+			func(r regs) { each3(r, func(x, y, n uint32) uint32 { return funnel(x, y, n&31) }) }},
+		{"lop3.T", "b32", "T T T T imm",
+			func(r regs) { each3(r, func(x, y, z T) T { return lookUp(x, y, z, in[uint32](r[4])[0]) }) }},
 
-		{"brev.T", "b32 b64", "T T", func(r regs) { each1(r, func(x T) T { return T(bits.Reverse64(uint64(x)) >> (64 - size)) }) }},
-		{"clz.T", "b32 b64", "u32 T", func(r regs) { each1(r, func(x T) uint32 { return uint32(size - bits.Len64(uint64(x))) }) }},
-		{"popc.T", "b32 b64", "u32 T", func(r regs) { each1(r, func(x T) uint32 { return uint32(bits.OnesCount64(uint64(x))) }) }},
-		{"bfind.T", "u32 s32 u64 s64", "u32 T", func(r regs) { each1(r, func(x T) uint32 { return uint32(significant(x) - 1) }) }},
+		{"brev.T", "b32 b64", "T T",
+			func(r regs) { each1(r, func(x T) T { return T(bits.Reverse64(uint64(x)) >> (64 - size)) }) }},
+		{"clz.T", "b32 b64", "u32 T",
+			func(r regs) { each1(r, func(x T) uint32 { return uint32(size - bits.Len64(uint64(x))) }) }},
+		{"popc.T", "b32 b64", "u32 T",
+			func(r regs) { each1(r, func(x T) uint32 { return uint32(bits.OnesCount64(uint64(x))) }) }},
+		{"bfind.T", "u32 s32 u64 s64", "u32 T",
+			func(r regs) { each1(r, func(x T) uint32 { return uint32(significant(x) - 1) }) }},
 		{"bfind.shiftamt.T", "u32 s32 u64 s64", "u32 T", func(r regs) {
 			each1(r, func(x T) uint32 { return choose(significant(x) == 0, ^uint32(0), uint32(size-significant(x))) })
 		}},
 		{"bmsk.clamp.T", "b32", "T T T", func(r regs) {
 			each2(r, func(pos, n uint32) uint32 { return bfi.Bfi(^uint32(0), 0, min(pos, 32), min(n, 32)) })
 		}},
-		{"bmsk.wrap.T", "b32", "T T T", func(r regs) { each2(r, func(pos, n uint32) uint32 { return bfi.Bfi(^uint32(0), 0, pos&31, n&31) }) }},
-		{"szext.clamp.T", "u32 s32", "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return bfi.Bfe(x, 0, min(n, 32)) }) }},
-		{"szext.wrap.T", "u32 s32", "T T u32", func(r regs) { each2(r, func(x T, n uint32) T { return bfi.Bfe(x, 0, n&31) }) }},
+		{"bmsk.wrap.T", "b32", "T T T",
+			func(r regs) { each2(r, func(pos, n uint32) uint32 { return bfi.Bfi(^uint32(0), 0, pos&31, n&31) }) }},
+		{"szext.clamp.T", "u32 s32", "T T u32",
+			func(r regs) { each2(r, func(x T, n uint32) T { return bfi.Bfe(x, 0, min(n, 32)) }) }},
+		{"szext.wrap.T", "u32 s32", "T T u32",
+			func(r regs) { each2(r, func(x T, n uint32) T { return bfi.Bfe(x, 0, n&31) }) }},
 		{"fns.T", "b32", "u32 T u32 u32", func(r regs) { each3(r, findNth) }},
 		{"prmt.T", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c >> (4 * k) }) }},
 		{"prmt.T.f4e", "b32", "T T T T", func(r regs) { permute(r, func(c, k uint32) uint32 { return c&3 + k }) }},
@@ -98,14 +112,14 @@ func instructions[T, W bfi.Word]() []row {
 	}
 }
 
-// library has the code that executes bit fields, in active lanes only.
+// library has the code for bfi and bfe. It runs in active lanes only.
 var library = map[string]func(r regs, uniform bool) run{
 	"bfi.b32": insertLanes[uint32], "bfi.b64": insertLanes[uint64],
 	"bfe.u32": extractLanes[uint32], "bfe.u64": extractLanes[uint64],
 	"bfe.s32": extractLanes[int32], "bfe.s64": extractLanes[int64],
 }
 
-// insertLanes returns bfi of its operands. uniform says that pos and width are immediates.
+// insertLanes returns code for bfi. uniform says that pos and width are immediates.
 func insertLanes[T bfi.Register](r regs, uniform bool) run {
 	dst, src, base, pos, width := in[T](r[0]), in[T](r[1]), in[T](r[2]), in[uint32](r[3]), in[uint32](r[4])
 	if uniform {
@@ -114,6 +128,7 @@ func insertLanes[T bfi.Register](r regs, uniform bool) run {
 	return func(active uint32) { bfi.InsertWarp(dst, src, base, pos, width, active) }
 }
 
+// extractLanes returns code for bfe. uniform says that pos and width are immediates.
 func extractLanes[T bfi.Register](r regs, uniform bool) run {
 	dst, src, pos, width := in[T](r[0]), in[T](r[1]), in[uint32](r[2]), in[uint32](r[3])
 	if uniform {
@@ -122,8 +137,9 @@ func extractLanes[T bfi.Register](r regs, uniform bool) run {
 	return func(active uint32) { bfi.ExtractWarp(dst, src, pos, width, active) }
 }
 
-// each1, each2 and each3 are short enough to be inlined into the rows, together with the
-// functions that the rows pass. Slicing checks for nil once, not in each lane.
+// each1, each2 and each3 are short, so the compiler inlines them into the rows, together
+// with the functions that the rows pass. They slice the registers so that nil is checked
+// once, not in each lane.
 func each1[D, A bfi.Word](r regs, f func(A) D) {
 	d, a := (*lanes[D])(r[0].data)[:], (*lanes[A])(r[1].data)[:]
 	for i := range d {
@@ -152,26 +168,26 @@ func choose[T any](first bool, x, y T) T {
 	return y
 }
 
-// truth returns a predicate in one lane.
+// truth returns a predicate's value in one lane.
 func truth(b bool) uint8 { return choose[uint8](b, 1, 0) }
 
 // high returns the upper half of the product.
 func high[T bfi.Word](x, y T) T {
 	hi, lo := bits.Mul64(uint64(x), uint64(y))
-	// Mul64 is unsigned: it takes a negative factor for 2^64 more than it is.
+	// Mul64 is unsigned. To it, a negative factor is too large by 2^64.
 	hi -= choose(x < 0, uint64(y), 0) + choose(y < 0, uint64(x), 0)
 	size := 8 * unsafe.Sizeof(x)
 	return T(hi<<(64-size) | lo>>size)
 }
 
-// funnel returns the low half of high and low, shifted right together.
+// funnel shifts the 64 bits of high and low right by n, and returns the low half.
 func funnel(low, high, n uint32) uint32 { return uint32((uint64(high)<<32 | uint64(low)) >> n) }
 
-// significant returns the number of bits of x, without those that repeat its sign.
+// significant returns the number of bits of x, without the bits that repeat its sign.
 func significant[T bfi.Word](x T) int { return bits.Len64(uint64(choose(x < 0, ^x, x))) }
 
-// lookUp is lop3. The bits of x, y and z at a place are a number, and the result has that
-// bit of table at the place.
+// lookUp executes lop3. At each place, the bits of x, y and z are a number of 3 bits. The
+// result's bit at that place is the bit of table with that number.
 func lookUp[T bfi.Word](x, y, z T, table uint32) (r T) {
 	for k := range 8 {
 		if table>>k&1 != 0 {
@@ -181,8 +197,9 @@ func lookUp[T bfi.Word](x, y, z T, table uint32) (r T) {
 	return r
 }
 
-// permute is prmt. Byte k is one of the 8 bytes of a and b: selector k of c is its number.
-// If bit 3 of the selector is set, byte k is the sign of that byte, eight times.
+// permute executes prmt. Selector k of c is the number of a byte among the 8 bytes of a and
+// b. The result's byte k is that byte. If bit 3 of the selector is set, all bits of byte k
+// are the sign of that byte.
 func permute(r regs, selector func(c, k uint32) uint32) {
 	each3(r, func(a, b, c uint32) (d uint32) {
 		for k := range uint32(4) {
@@ -194,9 +211,9 @@ func permute(r regs, selector func(c, k uint32) uint32) {
 	})
 }
 
-// findNth is fns. It returns the position of the n-th set bit of mask, counted from base
-// upwards, or downwards if n is negative. If n is 0, it returns base if that bit is set.
-// If there is no such bit, it returns all ones.
+// findNth executes fns. It returns the position of the n-th set bit of mask, counted upwards
+// from base. If n is negative, it counts downwards. If n is 0, it looks only at bit base. If
+// there is no such bit, it returns all ones.
 func findNth(mask, base uint32, n int32) uint32 {
 	if n == 0 {
 		mask, n = mask&(1<<base), 1

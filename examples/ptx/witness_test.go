@@ -14,21 +14,21 @@ import (
 	"testing"
 )
 
-// A corpus is what NVIDIA's assembler computes for the instructions of the table.
-// testdata/ptxas/README.md describes it.
+// A corpus has the results that NVIDIA's assembler gives for the instructions of the
+// table. testdata/ptxas/README.md describes the files.
 type corpus struct {
 	Cases        int         `json:"cases"`
-	Instructions []witnessed `json:"instructions"` // that ptxas folds
-	Executed     []witnessed `json:"executed"`     // of which the machine instructions were executed
-	Unknown      []string    `json:"unknown"`
-	operands     []byte      // of each case three words of 64 bits
+	Instructions []witnessed `json:"instructions"` // ptxas folded them
+	Executed     []witnessed `json:"executed"`     // their machine instructions were executed
+	Unknown      []string    `json:"unknown"`      // there are no results of them
+	operands     []byte      // three words of 64 bits for each case
 }
 
 // witnessed is an instruction with its results.
 type witnessed struct {
 	Name     string   `json:"name"`
-	Operands []string `json:"operands"` // their types, the destination's first
-	results  []byte   // of each case a word as wide as the destination, of a predicate a byte
+	Operands []string `json:"operands"` // the operands' types, the destination's first
+	results  []byte   // for each case a word as wide as the destination; a predicate is a byte
 }
 
 func readCorpus(t *testing.T) *corpus {
@@ -77,14 +77,15 @@ func unzip(t *testing.T, file string) []byte {
 	return b
 }
 
-// take takes the results of so many cases from the start of b and returns the rest.
+// take takes the results of all cases from the start of b and returns the rest.
 func (w *witnessed) take(cases int, b []byte) []byte {
 	n := cases * w.size()
 	w.results = b[:n]
 	return b[n:]
 }
 
-// operandBits returns the size of an operand's register. Those of 8 bits are in one of 16.
+// operandBits returns the size of an operand's register. Operands of 8 bits have a register
+// of 16 bits.
 func operandBits(operand string) int {
 	if operand == "pred" {
 		return 1
@@ -95,7 +96,7 @@ func operandBits(operand string) int {
 // size returns the size of a result in bytes.
 func (w *witnessed) size() int { return (operandBits(w.Operands[0]) + 7) / 8 }
 
-// kernel executes the instruction for case i in thread i.
+// kernel returns PTX in which thread i executes the instruction for case i.
 func (w *witnessed) kernel() string {
 	var b strings.Builder
 	b.WriteString(header + `.entry k(.param .u64 out, .param .u64 in, .param .u32 n)
@@ -134,7 +135,8 @@ func (w *witnessed) kernel() string {
 			fmt.Fprintf(&b, "ld.global.b%d %%s%d, [%%a+%d];\n", bits, k, 8*(k-1))
 		}
 	}
-	fmt.Fprintf(&b, "%s;\nld.param.u64 %%a, [out];\nmul.wide.u32 %%b, %%i, %d;\nadd.u64 %%a, %%a, %%b;\n", instruction, w.size())
+	fmt.Fprintf(&b, "%s;\nld.param.u64 %%a, [out];\nmul.wide.u32 %%b, %%i, %d;\nadd.u64 %%a, %%a, %%b;\n",
+		instruction, w.size())
 	if operandBits(w.Operands[0]) == 1 {
 		b.WriteString("selp.b32 %t, 1, 0, %s0;\nst.global.u8 [%a], %t;\n")
 	} else {
@@ -144,18 +146,20 @@ func (w *witnessed) kernel() string {
 	return b.String()
 }
 
-// TestWitness holds each instruction to NVIDIA's assembler: to what it folds, or to
-// the machine instructions that it chooses.
+// TestWitness compares each instruction with NVIDIA's assembler: with the results that it
+// folds, or else with the results of the machine instructions that it chooses.
 func TestWitness(t *testing.T) {
 	c := readCorpus(t)
 	for _, w := range slices.Concat(c.Instructions, c.Executed) {
 		out := make([]byte, len(w.results))
-		launch(t, w.kernel(), c.Cases, argument{buffer: out}, argument{buffer: slices.Clone(c.operands)}, argument{number: uint64(c.Cases)})
+		launch(t, w.kernel(), c.Cases, argument{buffer: out}, argument{buffer: slices.Clone(c.operands)},
+			argument{number: uint64(c.Cases)})
 		size, wrong := w.size(), 0
 		for i := range c.Cases {
 			have, want := out[size*i:][:size], w.results[size*i:][:size]
 			if w.Name == "fns.b32" && int32(c.operand(i, 2)) == math.MinInt32 {
-				// ptxas folds this to 0. The text says all ones, because no bit is that far away.
+				// ptxas folds this to 0. No bit is that far away, so the PTX ISA asks for
+				// all ones.
 				if want = []byte{0, 0, 0, 0}; !slices.Equal(w.results[size*i:][:size], want) {
 					t.Errorf("fns.b32 with the offset -2147483648 is folded to %x, want %x", w.results[size*i:][:size], want)
 				}
@@ -169,7 +173,8 @@ func TestWitness(t *testing.T) {
 				for k := range 3 {
 					operands = append(operands, fmt.Sprintf("%#x", c.operand(i, k)))
 				}
-				t.Errorf("%s of the first of %s is %x, want %x (bytes in memory)", w.Name, strings.Join(operands, ", "), have, want)
+				t.Errorf("%s with operands from %s is %x, want %x (bytes in memory)",
+					w.Name, strings.Join(operands, ", "), have, want)
 			}
 		}
 		if wrong > 3 {
@@ -178,8 +183,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// TestWitnessed insists that the corpus has every instruction of the table, or says
-// that it cannot. bfi and bfe have a corpus in the library's tests.
+// TestWitnessed checks that the corpus has every instruction of the table, or lists it
+// as unknown. bfi and bfe have a corpus in the library's tests.
 func TestWitnessed(t *testing.T) {
 	c := readCorpus(t)
 	known := map[string]bool{}

@@ -2,18 +2,17 @@
 //
 //	clang-19 --target=nvptx64-nvidia-cuda -march=sm_75 -Xclang -target-feature -Xclang +ptx63 -O2 -S -o pixel.ptx pixel.c
 //
-// One thread packs one pixel of a decoded image three times. The image has a plane of
-// 10 bits for each channel, and 2 bits of alpha:
+// Each thread packs one pixel of a decoded image into three words. The image has a plane
+// for each channel: 10 bits each of red, green, blue, and 2 bits of alpha.
 //
 //   rgb10a2   R, G, B and A in a 10-10-10-2 word, for displays and textures
-//   preview   the same in 8 bits a channel
-//   visible   a word by which a software rasterizer keeps the nearest pixel, with a
-//             64-bit atomic maximum: the 10-10-10-2 word at the bottom, the depth above
-//             it at the place that the caller chooses, and bit 63 set if the pixel is
-//             opaque
+//   preview   R, G, B and A in 8 bits each
+//   visible   the 10-10-10-2 word in the low bits, the depth above it at the place that the
+//             caller chooses, and bit 63 set if the pixel is opaque. With a 64-bit atomic
+//             maximum of such words, a software rasterizer keeps the nearest pixel.
 //
-// The compiler finds the bfi of the preview by itself. CUDA has no intrinsic for the
-// others, so they are inline assembly.
+// The compiler itself makes bfi of the code for the preview. CUDA has no intrinsic for bfi,
+// so the rest is inline assembly.
 
 typedef unsigned char u8x4 __attribute__((ext_vector_type(4)));
 typedef unsigned int u32;

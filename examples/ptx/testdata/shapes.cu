@@ -1,5 +1,5 @@
-// Kernels with 8- and 16-bit words, vectors, loops and arrays of a thread's own, in
-// the shapes that compilers emit. shapes.ptx is what clang makes of it:
+// These kernels have words of 8 and 16 bits, vectors, loops, and arrays that each thread has
+// to itself. clang compiles them to shapes.ptx:
 //
 //	clang -x cuda --cuda-device-only -nocudainc -nocudalib -O2 --target=x86_64-linux-gnu --cuda-gpu-arch=sm_75 -S -o shapes.ptx shapes.cu
 
