@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// fieldNames are the instructions of the first corpus, in its order.
+// fieldNames are the instructions of the first corpus, in the order of its results.
 var fieldNames = []string{"bfi.b32", "bfi.b64", "bfe.u32", "bfe.s32", "bfe.u64", "bfe.s64"}
 
-// fieldOperands are pairs of a and b. In a, no two runs of six bits are the same. The
-// second a is the complement of the first: the two results differ in just those
+// fieldOperands are pairs of a and b. In a, all runs of six bits are different. The
+// second a is the complement of the first, so the two results differ exactly in the
 // bits that come from a.
 var fieldOperands = [][2]uint64{
 	{0x022fdd63cc95386d, 0x9e3779b97f4a7c15},
 	{^uint64(0x022fdd63cc95386d), 0x9e3779b97f4a7c15},
 }
 
-// fieldValues are what pos and len are besides 0 to 255: values past 255, their
-// neighbours, and small and large values to be beside them.
+// fieldValues are the values of pos and len that are combined besides 0 to 255. They are
+// values past 255, and smaller values to combine with these.
 var fieldValues = []uint32{
 	0, 1, 3, 8, 31, 32, 33, 63, 64, 65, 127, 128, 254,
 	255, 256, 257, 258, 0x108, 0x11e, 0x11f, 0x120, 0x121, 0x13f, 0x140, 0x1fe, 0x1ff, 0x200, 0xffff, 0x10000, 0x10001,
@@ -26,14 +26,14 @@ var fieldValues = []uint32{
 
 func is64(name string) bool { return strings.HasSuffix(name, "64") }
 
-// A point is one pos and len, and how an instruction of PTX is given them.
+// A point is a pos and a len.
 type point struct {
 	pos, length uint32
-	immediate   bool
+	immediate   bool // whether they are immediate operands
 }
 
-// sampled reports whether a point is in the sample: its pos and len are values up
-// to just past 64, or some above.
+// sampled reports whether a point is in the sample. The sample has every pos and len up
+// to 66, and some larger ones.
 func (p point) sampled() bool {
 	few := func(x uint32) bool { return x <= 66 || x >= 254 || x%32 == 0 }
 	return few(p.pos) && few(p.length)
@@ -56,7 +56,7 @@ func fieldPoints() []point {
 	return list
 }
 
-// fieldFragment returns an instruction at a point.
+// fieldFragment returns an instruction with a point's pos and len.
 func fieldFragment(name string, operands [2]uint64, p point) fragment {
 	dst, a, b := "%r", uint64(uint32(operands[0])), uint64(uint32(operands[1]))
 	if is64(name) {
@@ -73,8 +73,8 @@ func fieldFragment(name string, operands [2]uint64, p point) fragment {
 		p.pos, p.length, name, dst, sources), is64(name)}
 }
 
-// fieldFragments returns the first corpus: for each instruction and pair of operands,
-// all points.
+// fieldFragments returns the fragments of the first corpus, in the order of its results.
+// Each instruction has each pair of operands, and each pair has all points.
 func fieldFragments() []fragment {
 	var list []fragment
 	for _, name := range fieldNames {
@@ -87,20 +87,21 @@ func fieldFragments() []fragment {
 	return list
 }
 
-// refusesWideImmediates checks that ptxas takes no immediate pos and len past 255.
+// refusesWideImmediates checks that ptxas refuses an immediate pos or len past 255.
 func (t *tools) refusesWideImmediates(target string) error {
 	for _, name := range fieldNames {
 		for _, p := range []point{{256, 1, true}, {1, 256, true}} {
 			_, err := t.fold([]fragment{fieldFragment(name, fieldOperands[0], p)}, 1, target, "-O3")
 			if err == nil || !strings.Contains(err.Error(), "expected to be in range [0..255]") {
-				return fmt.Errorf("%s: %s with pos %d and len %d: %v, want an error with its range", target, name, p.pos, p.length, err)
+				return fmt.Errorf("%s: %s with pos %d and len %d: %v, want an error that names the range",
+					target, name, p.pos, p.length, err)
 			}
 		}
 	}
 	return nil
 }
 
-// foldsNothing checks that ptxas -O0 folds none of these instructions.
+// foldsNothing checks that ptxas -O0 does not fold bfi and bfe.
 func (t *tools) foldsNothing(target string) error {
 	var list []fragment
 	for _, name := range fieldNames {
@@ -120,13 +121,14 @@ func (t *tools) foldsNothing(target string) error {
 	return nil
 }
 
-// levels are the levels of optimization of which the corpus has listings.
+// levels are the levels of optimization that the corpus has listings for.
 var levels = []string{"-O0", "-O3"}
 
 // function returns the name of an instruction's function in a listing.
 func function(name string) string { return strings.Replace(name, ".", "_", 1) }
 
-// listing assembles each instruction with operands from the kernel's parameters.
+// listing returns the machine instructions of kernels, one for each instruction. Their
+// operands are the kernels' parameters.
 func (t *tools) listing(target, level string) (string, error) {
 	ptx := header
 	var names []string
@@ -136,7 +138,8 @@ func (t *tools) listing(target, level string) (string, error) {
 		if name[:3] == "bfe" {
 			sources = "%a"
 		}
-		ptx += fmt.Sprintf(`.visible .entry %s(.param .u64 out, .param .b%[2]s a, .param .b%[2]s b, .param .b32 c, .param .b32 d) {
+		ptx += fmt.Sprintf(`.visible .entry %s(
+			.param .u64 out, .param .b%[2]s a, .param .b%[2]s b, .param .b32 c, .param .b32 d) {
 			.reg .b%[2]s %%a, %%b, %%f; .reg .b32 %%c, %%d; .reg .b64 %%o;
 			ld.param.u64 %%o, [out]; ld.param.b%[2]s %%a, [a]; ld.param.b%[2]s %%b, [b];
 			ld.param.b32 %%c, [c]; ld.param.b32 %%d, [d];
@@ -150,7 +153,7 @@ func (t *tools) listing(target, level string) (string, error) {
 	return printSASS(names, functions), err
 }
 
-// execute executes a listing at every point, in the corpus's order.
+// execute executes a listing with all operands and points, in the order of the corpus.
 func execute(listing, target string) ([]uint64, error) {
 	functions, err := parseSASS(listing)
 	if err != nil {

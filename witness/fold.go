@@ -12,19 +12,18 @@ import (
 const (
 	header = ".version 7.8\n.target sm_75\n.address_size 64\n"
 
-	resultsPerKernel = 512 // ptxas takes more time for each result if a kernel has many more
+	resultsPerKernel = 512 // if a kernel has many more, ptxas takes longer for each result
 	resultsPerModule = 16 * resultsPerKernel
 )
 
-// A fragment is PTX whose result is a constant. It leaves the result in %r, of 32
-// bits, or in %R, of 64.
+// A fragment is PTX whose result is a constant.
 type fragment struct {
 	body string
-	wide bool
+	wide bool // whether the result is in %R, which has 64 bits, or in %r, which has 32
 }
 
-// module returns PTX whose kernels each store the results of perKernel fragments,
-// 8 bytes apart.
+// module returns PTX with kernels that store the results of fragments, 8 bytes apart.
+// Each kernel has perKernel fragments.
 func module(fragments []fragment, perKernel int) string {
 	var b strings.Builder
 	b.WriteString(header)
@@ -33,7 +32,7 @@ func module(fragments []fragment, perKernel int) string {
 		fmt.Fprintf(&b, ".visible .entry k%d(.param .u64 out) {\n.reg .b64 %%o;\nld.param.u64 %%o, [out];\n", k)
 		for i, f := range fragments[:n] {
 			address, result := "%o", "b32 [%s], %%r"
-			if i > 0 { // ptxas -O0 would add even 0
+			if i > 0 { // ptxas -O0 has an instruction that adds the offset, even 0
 				address = fmt.Sprintf("%%o+%d", 8*i)
 			}
 			if f.wide {
@@ -47,14 +46,13 @@ func module(fragments []fragment, perKernel int) string {
 	return b.String()
 }
 
-// A constant is a stored result, and which targets' assemblers folded it: bit i is
-// set for targets[i]. A result that none folded is 0.
+// A constant is a fragment's result.
 type constant struct {
-	value  uint64
-	folded uint8
+	value  uint64 // 0 if ptxas folded it for no target
+	folded uint8  // bit i is set if ptxas folded it for targets[i]
 }
 
-// fold has ptxas assemble fragments and reads their results from the disassembly.
+// fold assembles fragments with ptxas, and reads their results from the disassembly.
 func (t *tools) fold(fragments []fragment, perKernel int, target, level string) ([]constant, error) {
 	functions, err := t.assemble(module(fragments, perKernel), target, level)
 	if err != nil {
@@ -73,11 +71,12 @@ func (t *tools) fold(fragments []fragment, perKernel int, target, level string) 
 	return results, nil
 }
 
-// branches are the instructions after which it is not certain which comes next.
-var branches = []string{"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "YIELD", "KILL", "BPT"}
+// branches are the instructions that may jump.
+var branches = []string{"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "BSSY", "BSYNC", "BREAK", "WARPSYNC",
+	"YIELD", "KILL", "BPT"}
 
-// readConstants returns what a kernel stores. Only moves count: what any other
-// instruction writes is not a constant. A kernel that branches has no constants.
+// readConstants returns the constants that a kernel stores. A stored word is a constant
+// only if moves alone brought it there. A kernel that branches has no constants.
 func readConstants(code []instruction, fragments []fragment, target string) ([]constant, error) {
 	var steps []step
 	for _, in := range code {
@@ -99,7 +98,7 @@ func readConstants(code []instruction, fragments []fragment, target string) ([]c
 	for _, s := range m.stores {
 		for k, w := range s.words {
 			if _, twice := words[s.offset+4*k]; twice {
-				return nil, fmt.Errorf("offset %d is stored to twice", s.offset+4*k)
+				return nil, fmt.Errorf("two stores to offset %d", s.offset+4*k)
 			}
 			words[s.offset+4*k] = w
 		}
@@ -115,7 +114,7 @@ func readConstants(code []instruction, fragments []fragment, target string) ([]c
 		for k := range n {
 			w, ok := words[8*i+4*k]
 			if !ok {
-				return nil, fmt.Errorf("nothing is stored to offset %d", 8*i+4*k)
+				return nil, fmt.Errorf("no store to offset %d", 8*i+4*k)
 			}
 			if !w.moved {
 				r.folded = 0
@@ -128,14 +127,14 @@ func readConstants(code []instruction, fragments []fragment, target string) ([]c
 		stored += n
 	}
 	if stored != len(words) {
-		return nil, fmt.Errorf("%d words are stored, want %d", len(words), stored)
+		return nil, fmt.Errorf("%d words stored, want %d", len(words), stored)
 	}
 	return results, nil
 }
 
-// forget clears the registers that an unknown instruction may have written, so that
-// they hold no constants. The destination is its first register; predicates may come
-// before it. The name says how wide it is.
+// forget clears the registers that an unknown instruction may have written. Then they
+// hold no constants. The destination is the instruction's first register, with only
+// predicates before it. The instruction's name says how wide the destination is.
 func (in instruction) forget(m *machine) {
 	words := 1
 	switch {
@@ -160,9 +159,9 @@ func (in instruction) forget(m *machine) {
 	}
 }
 
-// foldAll folds any number of fragments for each target. If sampled is not nil, it
-// picks the fragments for the targets other than targets[fullTarget]. It is an error
-// if two targets give different results.
+// foldAll folds fragments for each target. If sampled is not nil, it picks the fragments
+// for the targets other than targets[fullTarget]. If two targets give different results,
+// foldAll returns an error.
 func (t *tools) foldAll(fragments []fragment, sampled func(i int) bool) ([]constant, error) {
 	type job struct {
 		bit  int
@@ -201,7 +200,7 @@ func (t *tools) foldAll(fragments []fragment, sampled func(i int) bool) ([]const
 				continue
 			}
 			if c.folded != 0 && r.value != c.value {
-				return fmt.Errorf("%s folds %q to %#x, another target to %#x", target, part[k].body, r.value, c.value)
+				return fmt.Errorf("%s folds %q to %#x, and another target folds it to %#x", target, part[k].body, r.value, c.value)
 			}
 			*c = constant{r.value, c.folded | 1<<j.bit}
 		}
@@ -212,7 +211,8 @@ func (t *tools) foldAll(fragments []fragment, sampled func(i int) bool) ([]const
 	return all, err
 }
 
-// parallel calls f with 0 to n-1 on all processors and returns an error of one of them.
+// parallel calls f with 0 to n-1 on all processors. If calls fail, it returns the error of
+// one of them.
 func parallel(n int, f func(i int) error) error {
 	var group sync.WaitGroup
 	next, failed := make(chan int), make(chan error, n)
@@ -241,7 +241,7 @@ func parallel(n int, f func(i int) error) error {
 	}
 }
 
-// parameters returns where bank 0 has a kernel's parameters.
+// parameters returns the offset of a kernel's parameters in bank 0.
 func parameters(target string) int {
 	switch {
 	case len(target) > len("sm_90"): // from sm_100 on

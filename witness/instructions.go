@@ -19,9 +19,9 @@ const (
 	found    = "u32 s32 u64 s64"
 )
 
-// forms are the instructions of the second corpus: T stands for each of the types,
-// 2T for one twice as wide. The first operand is the destination. A number is an
-// immediate.
+// forms are the instructions of the second corpus. T stands for each of the types, and
+// 2T for the type that is twice as wide. The first operand is the destination. A number
+// is an immediate operand.
 var forms = []struct{ name, types, operands string }{
 	{"mov.T", anyType + " pred", "T T"},
 	{"add.T", integers, "T T T"},
@@ -94,7 +94,7 @@ var forms = []struct{ name, types, operands string }{
 type entry struct {
 	Name     string   `json:"name"`
 	Operands []string `json:"operands"`
-	Targets  []string `json:"targets,omitempty"` // those that fold all cases, if not all do
+	Targets  []string `json:"targets,omitempty"` // the targets that have results; empty if all have
 }
 
 // entries returns the forms with each of their types.
@@ -110,14 +110,14 @@ func entries() []entry {
 	return list
 }
 
-// caseEdges are combined, each with each, in the first cases.
+// caseEdges are the operands of the first cases, each combined with each.
 var caseEdges = []uint64{
 	0, 1, 2, 7, 8, 15, 16, 31, 32, 33, 63, 64, 255, 256, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
 	0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x123456789abcdef0,
 }
 
-// cases returns the operands of all instructions: the edges, and 2,000 at random. Each
-// is cut to an operand's width.
+// cases returns the operands for every instruction: first combinations of caseEdges, then
+// 2,000 random cases. An instruction cuts them to the widths of its operands.
 func cases() [][3]uint64 {
 	var list [][3]uint64
 	n := len(caseEdges)
@@ -146,8 +146,8 @@ func cases() [][3]uint64 {
 	return list
 }
 
-// registerType returns the PTX type of the registers in which an operand is. An
-// immediate has none.
+// registerType returns the PTX type of the register that has an operand. For an immediate
+// it returns an empty string.
 func registerType(operand string) string {
 	switch {
 	case operand[0] == '0':
@@ -200,7 +200,8 @@ func (e *entry) fragment(c [3]uint64) fragment {
 	return fragment{b.String(), registerType(e.Operands[0]) == "b64"}
 }
 
-// kernel returns a kernel of the instruction with its parameters as operands.
+// kernel returns a kernel that executes the instruction. The operands are the kernel's
+// parameters.
 func (e *entry) kernel() string {
 	params, loads, text := ".param .u64 out", "ld.param.u64 %o, [out]; ", e.Name
 	for i, operand := range e.Operands {
@@ -220,7 +221,8 @@ func (e *entry) kernel() string {
 		strings.ReplaceAll(e.Name, ".", "_"), params, loads, text, registerType(e.Operands[0]))
 }
 
-// listNotFolded returns the machine instructions for entries that ptxas does not fold.
+// listNotFolded returns a listing of the machine instructions of entries. ptxas does not
+// fold these entries.
 func (t *tools) listNotFolded(list []entry, target string) (string, error) {
 	var names, kernels []string
 	for _, e := range list {
@@ -231,7 +233,7 @@ func (t *tools) listNotFolded(list []entry, target string) (string, error) {
 	return printSASS(names, functions), err
 }
 
-// execute executes the entry's function of a listing for all operands.
+// execute executes the entry's function in a listing, for all cases.
 func (e *entry) execute(listing, target string, operands [][3]uint64) ([]uint64, error) {
 	functions, err := parseSASS(listing)
 	if err != nil {
@@ -265,15 +267,16 @@ func (e *entry) execute(listing, target string, operands [][3]uint64) ([]uint64,
 	return results, nil
 }
 
-// executeAll executes the entry for each target whose listing the table of meanings
-// covers, and sets the entry's targets if that is not all. The results must be the same.
+// executeAll executes the entry for each target whose machine instructions have a known
+// meaning. If they have none for some target, it sets the entry's targets. It returns an
+// error if two targets give different results.
 func (e *entry) executeAll(listings map[string]string, operands [][3]uint64) ([]uint64, error) {
 	var all []uint64
 	var last error
 	for _, target := range targets {
 		results, err := e.execute(listings[target], target, operands)
 		if err != nil {
-			last = fmt.Errorf("%s is not executed for %s: %w", e.Name, target, err)
+			last = fmt.Errorf("%s cannot be executed for %s: %w", e.Name, target, err)
 			fmt.Println(last)
 			continue
 		}
@@ -288,8 +291,8 @@ func (e *entry) executeAll(listings map[string]string, operands [][3]uint64) ([]
 	return all, nil
 }
 
-// instructions writes the corpus of the instructions that examples/ptx executes,
-// after it has assembled all the kernels there.
+// instructions writes the corpus of the instructions that examples/ptx executes. First it
+// assembles all kernels of the example.
 func (t *tools) instructions(dir string, sample bool) error {
 	if err := t.assembleKernels(filepath.Join("..", "examples", "ptx")); err != nil {
 		return err
@@ -318,12 +321,12 @@ func (t *tools) instructions(dir string, sample bool) error {
 	}
 	var folded []entry
 	var notFolded []entry
-	first := 0 // of an entry's fragments
+	first := 0 // the number of an entry's first fragment
 	for _, e := range all {
 		results, by := new(bytes.Buffer), uint8(everyTarget)
 		for i, r := range constants[:len(operands)] {
 			if sample && !sampled(first+i) {
-				r.folded |= everyTarget &^ (1 << fullTarget) // the sample decides
+				r.folded |= everyTarget &^ (1 << fullTarget) // the sample decides for these targets
 			}
 			by &= r.folded
 			e.appendResult(results, r.value)
@@ -352,15 +355,16 @@ func (t *tools) instructions(dir string, sample bool) error {
 		source
 		Cases        int      `json:"cases"`
 		Instructions []entry  `json:"instructions"`
-		Executed     []entry  `json:"executed"` // no target folds all of their cases
-		Unknown      []string `json:"unknown"`  // nor are their machine instructions executed
+		Executed     []entry  `json:"executed"` // entries that no target folds in all cases
+		Unknown      []string `json:"unknown"`  // likewise, and their machine instructions have no known meaning
 	}{t.source(sample), len(operands), folded, executed, unknown})
 }
 
-// notFolded writes listings of entries that no target folds, and the results of
-// those whose machine instructions are known. It returns these, and the names of
-// the others.
-func (t *tools) notFolded(dir string, list []entry, operands [][3]uint64) (executed []entry, unknown []string, err error) {
+// notFolded writes listings of entries that no target folds. If the machine instructions
+// of an entry have a known meaning, it also writes the entry's results. It returns these
+// entries, and the names of the others.
+func (t *tools) notFolded(dir string, list []entry, operands [][3]uint64) (
+	executed []entry, unknown []string, err error) {
 	listings := map[string]string{}
 	for _, target := range targets {
 		if listings[target], err = t.listNotFolded(list, target); err != nil {
@@ -389,7 +393,8 @@ func (t *tools) notFolded(dir string, list []entry, operands [][3]uint64) (execu
 	return executed, unknown, writeZipped(dir, "executed.gz", results.Bytes())
 }
 
-// appendResult adds a result as a word as wide as the destination; a predicate is a byte.
+// appendResult adds a result to b, as a word as wide as the destination. A predicate is a
+// byte.
 func (e *entry) appendResult(b *bytes.Buffer, x uint64) {
 	word := binary.LittleEndian.AppendUint64(nil, x)
 	switch registerType(e.Operands[0]) {
@@ -409,7 +414,7 @@ func (t *tools) assembleKernels(dir string) error {
 	for _, under := range []string{"kernel", "testdata"} {
 		list, err := filepath.Glob(filepath.Join(dir, under, "*.ptx"))
 		if err != nil || len(list) == 0 {
-			return fmt.Errorf("%d PTX files in %s/%s (%v), want some", len(list), dir, under, err)
+			return fmt.Errorf("%d PTX files in %s/%s (%v), want at least one", len(list), dir, under, err)
 		}
 		files = append(files, list...)
 	}

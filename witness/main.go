@@ -5,9 +5,9 @@
 //
 //	go -C witness run .
 //
-// It needs Python 3 with venv and pip, and the network. It installs NVIDIA's
-// packages, in the versions that tools.go names, into a virtual environment. It
-// takes about half an hour of processor time.
+// It needs Python 3 with venv and pip, and the network. It makes a virtual environment
+// and installs NVIDIA's packages there, in the versions that tools.go names. It takes
+// about half an hour of processor time.
 package main
 
 import (
@@ -30,12 +30,14 @@ var targets = []string{"sm_75", "sm_90", "sm_100", "sm_121"}
 
 const (
 	everyTarget = 0b1111
-	fullTarget  = 1 // sm_90, for which -sample too folds everything
+	fullTarget  = 1 // sm_90; even -sample folds everything for it
 )
 
 func main() {
-	venv := flag.String("venv", "", "the virtual environment, made if it is not there (default: one in the user's cache directory)")
-	sample := flag.Bool("sample", false, "fold everything for sm_90, but only samples for the other targets; takes a third of the time")
+	venv := flag.String("venv", "",
+		"the virtual environment; made if missing (default: bfi-witness in the user's cache directory)")
+	sample := flag.Bool("sample", false,
+		"fold everything for sm_90, but only a sample for the other targets; takes a third of the time")
 	only := flag.String("only", "", "write one corpus: fields or instructions (default: both)")
 	flag.Parse()
 	if err := witness(*venv, *only, *sample); err != nil {
@@ -46,7 +48,7 @@ func main() {
 
 func witness(venv, only string, sample bool) error {
 	if !slices.Contains([]string{"", "fields", "instructions"}, only) || flag.NArg() > 0 {
-		return fmt.Errorf("-only %q and arguments %q, want fields or instructions, and no arguments", only, flag.Args())
+		return fmt.Errorf("-only %q and arguments %q, want -only fields or instructions, and no arguments", only, flag.Args())
 	}
 	cache, err := os.UserCacheDir()
 	if venv == "" && err != nil {
@@ -68,12 +70,12 @@ func witness(venv, only string, sample bool) error {
 	return nil
 }
 
-// source says what a corpus was made with.
+// A source names the programs and the targets of a corpus.
 type source struct {
 	Packages map[string]string `json:"packages"`
-	Build    string            `json:"build"` // of ptxas, as it says
+	Build    string            `json:"build"` // the version that ptxas prints
 	Targets  []string          `json:"targets"`
-	Sampled  []string          `json:"sampled"` // the targets of which only a sample was folded
+	Sampled  []string          `json:"sampled"` // the targets for which ptxas folded only a sample
 }
 
 func (t *tools) source(sample bool) source {
@@ -111,7 +113,7 @@ func (t *tools) fields(dir string, sample bool) error {
 				executed = results
 			}
 			if !slices.Equal(results, executed) {
-				return fmt.Errorf("%s computes other results than %s%s", name, targets[0], levels[0])
+				return fmt.Errorf("%s gives other results than %s%s", name, targets[0], levels[0])
 			}
 			listings[name] = listing
 		}
@@ -133,7 +135,7 @@ func (t *tools) fields(dir string, sample bool) error {
 			want = 1 << fullTarget
 		}
 		if c.folded != want {
-			return fmt.Errorf("only some of %v, by the bits %b, fold %s", targets, c.folded, fragments[i].body)
+			return fmt.Errorf("of the targets %v only some fold %[3]s: bits %[2]b", targets, c.folded, fragments[i].body)
 		}
 		appendWord(&folded, c.value, fragments[i].wide)
 		appendWord(&machine, executed[i], fragments[i].wide)
@@ -195,7 +197,7 @@ func readZipped(file string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// writeJSON writes corpus.json with a line for each element of its lists.
+// writeJSON writes corpus.json.
 func writeJSON(dir string, content any) error {
 	b, err := json.MarshalIndent(content, "", "\t")
 	if err != nil {

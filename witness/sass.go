@@ -12,9 +12,9 @@ import (
 // An instruction is one line of a disassembly: @guard op args.
 type instruction struct {
 	guard string
-	op    string // with its modifiers
+	op    string // the name with its modifiers
 	args  []string
-	code  uint32 // the upper half of the first 8 bytes, where immediates are
+	code  uint32 // the upper half of the first 8 bytes; immediates are there
 }
 
 func (in instruction) String() string {
@@ -27,11 +27,12 @@ func (in instruction) String() string {
 
 var (
 	functionPattern    = regexp.MustCompile(`^([a-z]\w*):$`)
-	instructionPattern = regexp.MustCompile(`^(?:/\*[0-9a-f]+\*/)?\s*(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;]*?)\s*;(?:\s*/\* 0x([0-9a-f]{8})[0-9a-f]{8} \*/)?$`)
+	instructionPattern = regexp.MustCompile(`^(?:/\*[0-9a-f]+\*/)?\s*(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;]*?)\s*;` +
+		`(?:\s*/\* 0x([0-9a-f]{8})[0-9a-f]{8} \*/)?$`)
 )
 
-// parseSASS splits a disassembly into its functions. Of each it keeps the
-// instructions up to EXIT: what follows is padding.
+// parseSASS splits a disassembly into its functions. It keeps a function's instructions
+// up to EXIT, because only padding follows.
 func parseSASS(text string) (map[string][]instruction, error) {
 	functions := map[string][]instruction{}
 	name, done := "", true
@@ -57,7 +58,7 @@ func parseSASS(text string) (map[string][]instruction, error) {
 			continue
 		case "EXIT":
 			if in.guard != "" {
-				return nil, fmt.Errorf("%s: %v: a kernel here has one way", name, in)
+				return nil, fmt.Errorf("%s: %v: EXIT with a guard is not supported", name, in)
 			}
 			done = true
 		}
@@ -69,7 +70,7 @@ func parseSASS(text string) (map[string][]instruction, error) {
 	return functions, nil
 }
 
-// printSASS returns functions as parseSASS reads them.
+// printSASS returns the text of functions. parseSASS reads it back.
 func printSASS(names []string, functions map[string][]instruction) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -81,16 +82,15 @@ func printSASS(names []string, functions map[string][]instruction) string {
 	return b.String()
 }
 
-// A word is what a register holds.
+// A word is the content of a register.
 type word struct {
-	bits uint32
-	// moved says that the register holds an immediate operand of some instruction,
-	// which only moves have brought here.
-	moved bool
-	bank  int32 // the constant that was loaded, or 0
+	bits  uint32
+	moved bool  // whether only moves brought it here from an instruction's immediate operand
+	bank  int32 // if it was loaded from bank 0, its offset there, else 0
 }
 
-// Registers and predicates have numbers: UR0 comes 256 after R0, UP0 8 after P0.
+// Registers and predicates have numbers. UR0 is 256 more than R0, and UP0 is 8 more than
+// P0.
 const (
 	zero        = 255
 	uniformZero = 511
@@ -98,7 +98,8 @@ const (
 	uniform     = 8
 )
 
-// A store is what a kernel wrote at an offset from its first parameter.
+// A store has the words that a kernel wrote at an offset from the address in its first
+// parameter.
 type store struct {
 	offset int
 	words  []word
@@ -109,9 +110,9 @@ type machine struct {
 	registers  [512]word
 	predicates [16]bool
 	constants  map[int]uint32 // bank 0
-	base       int            // where the first parameter is in it
+	base       int            // the offset of the first parameter in bank 0
 	stores     []store
-	err        error // the first
+	err        error // the first error
 }
 
 func (m *machine) fail(format string, args ...any) {
@@ -134,13 +135,14 @@ func (m *machine) run(steps []step) error {
 	return m.err
 }
 
-// result runs a kernel that stores one result of so many words at its parameter.
+// result runs a kernel that stores one result, of the given number of words, at the
+// address in its parameter.
 func (m *machine) result(steps []step, words int) (x uint64, err error) {
 	if err := m.run(steps); err != nil {
 		return 0, err
 	}
 	if len(m.stores) != 1 || m.stores[0].offset != 0 || len(m.stores[0].words) != words {
-		return 0, fmt.Errorf("it stores %v, want one result", m.stores)
+		return 0, fmt.Errorf("the kernel stores %v, want one result", m.stores)
 	}
 	for k, w := range m.stores[0].words {
 		x |= uint64(w.bits) << (32 * k)
@@ -154,7 +156,7 @@ var (
 	addressPattern  = regexp.MustCompile(`^(?:desc\[UR\d+\])?\[(U?R\d+)(?:\.64)?(?:\+(-?0x[0-9a-f]+))?\]$`)
 )
 
-// register returns a register's number.
+// register returns the number of the register that text names.
 func register(text string) (int, bool) {
 	m := registerPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -170,7 +172,8 @@ func register(text string) (int, bool) {
 	return n, n%256 != zero || m[2] == "Z"
 }
 
-// predicate returns a predicate's number, and whether it is negated.
+// predicate returns the number of the predicate that text names, and whether it is
+// negated.
 func predicate(text string) (n int, negated, ok bool) {
 	text, negated = strings.CutPrefix(text, "!")
 	text, isUniform := strings.CutPrefix(text, "U")
@@ -189,8 +192,8 @@ func predicate(text string) (n int, negated, ok bool) {
 // A reader reads word k of an operand.
 type reader func(m *machine, k int) word
 
-// operand returns the reader of what text names. Of an immediate, words above the
-// lowest repeat its sign.
+// operand returns the reader of the operand in text. If the operand is an immediate, its
+// words above the lowest repeat its sign.
 func operand(text string) (reader, error) {
 	if n, ok := register(text); ok {
 		return func(m *machine, k int) word {
@@ -207,7 +210,7 @@ func operand(text string) (reader, error) {
 			index, ok = register(c[1])
 		}
 		if err != nil || !ok {
-			return nil, fmt.Errorf("what is the constant %q?", text)
+			return nil, fmt.Errorf("constant %q is not supported", text)
 		}
 		return func(m *machine, k int) word {
 			at := int(m.registers[index].bits) + int(offset) + 4*k
@@ -226,19 +229,20 @@ func operand(text string) (reader, error) {
 		x, err = int64(u), unsignedErr
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what is the operand %q?", text)
+		return nil, fmt.Errorf("operand %q is not supported", text)
 	}
 	return func(m *machine, k int) word {
 		return word{bits: uint32(x >> (32 * k)), moved: true}
 	}, nil
 }
 
+// inverse returns the reader of f of the operand in text. Such an operand has one word.
 func inverse(text string, f func(uint32) uint32) (reader, error) {
 	s, err := operand(text)
 	return func(m *machine, k int) word {
 		w := s(m, k)
 		if k > 0 {
-			m.fail("%s is read as two words", text)
+			m.fail("%s has one word, and two are read", text)
 		}
 		return word{bits: f(w.bits)}
 	}, err
@@ -258,7 +262,7 @@ func compile(code []instruction) ([]step, error) {
 		if in.guard != "" {
 			n, negated, ok := predicate(in.guard)
 			if !ok {
-				return nil, fmt.Errorf("%v: what is its guard?", in)
+				return nil, fmt.Errorf("%v: the guard is not a predicate", in)
 			}
 			always := s
 			s = func(m *machine) {
@@ -272,15 +276,16 @@ func compile(code []instruction) ([]step, error) {
 	return steps, nil
 }
 
-// An operation is an instruction's operands, sorted.
+// An operation has the operands of an instruction by kind.
 type operation struct {
-	dst     int      // register
-	set     []int    // predicates that it writes
-	sources []reader // in their order
-	tests   []test   // predicates that it reads
+	dst     int      // the register that it writes
+	set     []int    // the predicates that it writes
+	sources []reader // the sources in order
+	tests   []test   // the predicates that it reads
 	table   uint32   // the last immediate
 }
 
+// A test is a predicate that an instruction reads.
 type test struct {
 	n       int
 	negated bool
@@ -288,8 +293,8 @@ type test struct {
 
 func (t test) holds(m *machine) bool { return m.predicates[t.n] != t.negated }
 
-// sort sorts the operands of in: predicates before the first source are written,
-// those after it are read. An instruction writes a register, or predicates only.
+// sort sorts the operands of in by kind. in writes the predicates before the first source,
+// and reads the predicates after it. If the first operand is a register, in writes it.
 func (in instruction) sort() (*operation, error) {
 	o := &operation{dst: zero}
 	args := in.args
@@ -326,14 +331,14 @@ func (o *operation) writePredicate(m *machine, k int, x bool) {
 	}
 }
 
-// pair reads two words of an operand.
+// pair returns two words of source i.
 func (o *operation) pair(m *machine, i int) uint64 {
 	return uint64(o.sources[i](m, 1).bits)<<32 | uint64(o.sources[i](m, 0).bits)
 }
 
 func (o *operation) bits(m *machine, i int) uint32 { return o.sources[i](m, 0).bits }
 
-// computed makes a step that writes one word.
+// computed returns a step that writes one word to the destination.
 func (o *operation) computed(f func(m *machine) uint32) step {
 	return func(m *machine) { o.write(m, 0, word{bits: f(m)}) }
 }
@@ -346,7 +351,7 @@ func (o *operation) computed64(f func(m *machine) uint64) step {
 	}
 }
 
-// move makes a step that copies some words of a source.
+// move returns a step that copies the given number of words of source i.
 func (o *operation) move(i, words int) step {
 	return func(m *machine) {
 		var w [4]word
@@ -359,28 +364,35 @@ func (o *operation) move(i, words int) step {
 	}
 }
 
-// compile is the table of what machine instructions are taken to do. NVIDIA
-// publishes only their names ("CUDA Binary Utilities", instruction sets). Their
-// meanings are public in the PTX ISA, where an instruction of PTX is named for the
-// same thing, and in Mesa's compiler for these processors
+// compile returns the step of an instruction. It is the table of meanings that we assume.
+// NVIDIA publishes only the names of machine instructions ("CUDA Binary Utilities",
+// instruction sets). Two public sources have meanings: the PTX ISA, if PTX has an
+// instruction that is named for the same thing, and Mesa's compiler for these processors
 // (src/nouveau/compiler/nak/ir.rs):
 //
-//	MOV UMOV R2UR                 PTX mov; Mesa's OpMov and OpR2UR
-//	IMAD.MOV IMAD.U32             PTX mad.lo, here only 0*0+x; Mesa's OpIMad
-//	HFMA2                         PTX fma.rn.f16x2, here only -0*0+x; Mesa's OpHFma2
-//	LDC LDCU ULDC                 PTX ld.param: parameters are in a bank of constants; Mesa's OpLdc
-//	STG                           PTX st.global; Mesa's OpSt
-//	SHF USHF                      PTX shf; Mesa's OpShf, which cuts the count to the type's bits
-//	BMSK                          PTX bmsk.clamp, with .W bmsk.wrap; Mesa's OpBMsk
-//	SGXT                          PTX szext.clamp, with .W szext.wrap; Mesa's OpSgxt
-//	LOP3 ULOP3                    PTX lop3; Mesa's OpLop3
-//	PRMT                          PTX prmt in the mode of that name; Mesa's OpPrmt
-//	IADD IADD3 UIADD3             PTX add, add.cc and, with .X, addc, of three sources; Mesa's OpIAdd3 and OpIAdd3X
-//	ISETP UISETP                  PTX setp; with .EX of upper words, of which the last operand has the lower ones' result; Mesa's OpISetP
-//	SEL                           PTX selp; Mesa's OpSel
+//	instruction          PTX                              Mesa
+//	MOV UMOV R2UR        mov                              OpMov, OpR2UR
+//	IMAD.MOV IMAD.U32    mad.lo; only 0*0+x here          OpIMad
+//	HFMA2                fma.rn.f16x2; only -0*0+x here   OpHFma2
+//	LDC LDCU ULDC        ld.param                         OpLdc
+//	STG                  st.global                        OpSt
+//	SHF USHF             shf                              OpShf
+//	BMSK                 bmsk.clamp                       OpBMsk
+//	BMSK.W               bmsk.wrap                        OpBMsk
+//	SGXT                 szext.clamp                      OpSgxt
+//	SGXT.W               szext.wrap                       OpSgxt
+//	LOP3 ULOP3           lop3                             OpLop3
+//	PRMT                 prmt in the mode of that name    OpPrmt
+//	IADD IADD3 UIADD3    add, add.cc of three sources     OpIAdd3
+//	IADD3.X UIADD3.X     addc of three sources            OpIAdd3X
+//	ISETP UISETP         setp                             OpISetP
+//	ISETP.EX UISETP.EX   setp of upper words              OpISetP
+//	SEL                  selp                             OpSel
 //
-// Mesa compares the meanings that it folds with processors, in nak/hw_tests.rs. A U
-// before a name means one result for the whole warp, .64 means two registers.
+// A kernel's parameters are in a bank of constants. SHF cuts its count to the bits of its
+// type. The last operand of ISETP.EX has the result for the lower words. A U before a name
+// means one result for the whole warp, and .64 means two registers. In nak/hw_tests.rs,
+// Mesa compares the meanings that it folds with processors.
 func (in instruction) compile() (step, error) {
 	name, modifiers, _ := strings.Cut(in.op, ".")
 	has := func(m string) bool { return strings.Contains("."+modifiers+".", "."+m+".") }
@@ -401,7 +413,8 @@ func (in instruction) compile() (step, error) {
 	if err != nil {
 		return nil, err
 	}
-	// want reports whether the instruction has so many sources and none but these modifiers.
+	// want reports whether the instruction has the given number of sources, and no other
+	// modifiers than the allowed ones.
 	want := func(sources int, allowed ...string) bool {
 		rest := "." + modifiers
 		for _, m := range allowed {
@@ -477,8 +490,11 @@ func (in instruction) compile() (step, error) {
 		}
 	case "IADD", "IADD3", "UIADD3":
 		carries := slices.DeleteFunc(slices.Clone(o.set), func(n int) bool { return n%uniform == always })
-		negative := slices.ContainsFunc(in.args, func(arg string) bool { return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "-0x") })
-		if (want(3, "X") || want(2) && name == "IADD") && (len(carries) == 0 || len(carries) == 1 && carries[0] == o.set[0] && !negative) {
+		negative := slices.ContainsFunc(in.args, func(arg string) bool {
+			return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "-0x")
+		})
+		if (want(3, "X") || want(2) && name == "IADD") &&
+			(len(carries) == 0 || len(carries) == 1 && carries[0] == o.set[0] && !negative) {
 			return o.sum(), nil
 		}
 		if (want(3, "64") || want(2, "64")) && len(carries) == 0 {
@@ -516,8 +532,9 @@ func (in instruction) compile() (step, error) {
 	return nil, fmt.Errorf("its meaning is not in the table")
 }
 
-// selectors return, in each mode of PRMT, what selects byte k, by the tables of PTX
-// prmt. In the mode without a name bit 3 asks for the byte's sign.
+// selectors has a function for each mode of PRMT. It returns the number of the byte that
+// becomes byte k, by the tables of PTX prmt. In the mode without a name, bit 3 asks for
+// the sign of that byte.
 var selectors = map[string]func(c, k uint32) uint32{
 	"":     func(c, k uint32) uint32 { return c >> (4 * k) & 15 },
 	"F4E":  func(c, k uint32) uint32 { return c&3 + k },
@@ -528,7 +545,7 @@ var selectors = map[string]func(c, k uint32) uint32{
 	"RC16": func(c, k uint32) uint32 { return c&1*2 + k&1 },
 }
 
-// shift makes the funnel shift of sources 2 and 0 by source 1.
+// shift returns the step of a funnel shift of sources 2 and 0 by source 1.
 func (o *operation) shift(right, signed, wide, high bool) step {
 	most := uint32(32)
 	if wide {
@@ -551,8 +568,8 @@ func (o *operation) shift(right, signed, wide, high bool) step {
 	})
 }
 
-// sum makes the sum of the sources and of the predicates that it reads. Its carry
-// is the first predicate that it writes.
+// sum returns the step that adds the sources and the predicates that it reads. It writes
+// the carry to the first predicate.
 func (o *operation) sum() step {
 	return func(m *machine) {
 		var sum uint64
@@ -569,11 +586,11 @@ func (o *operation) sum() step {
 	}
 }
 
-// compare makes a comparison: of all bits, or, with upper, of the upper words
-// where the last predicate has the result of the lower ones.
+// compare returns the step of a comparison. With upper, it compares the upper words, and
+// the last predicate has the result for the lower words.
 func (o *operation) compare(equal, upper bool, read func(m *machine, i int) uint64) (step, error) {
 	if len(o.set) != 2 || o.set[1]%uniform != always || len(o.tests) < 1 || upper != (len(o.tests) == 2) {
-		return nil, fmt.Errorf("want predicates p, PT before the sources, and one or, with .EX, two after them")
+		return nil, fmt.Errorf("want predicates p, PT before the sources; after them one predicate, or two with .EX")
 	}
 	return func(m *machine) {
 		same := read(m, 0) == read(m, 1)
@@ -585,8 +602,8 @@ func (o *operation) compare(equal, upper bool, read func(m *machine, i int) uint
 	}, nil
 }
 
-// compileStore makes a store to an address that is the kernel's first parameter
-// plus an offset.
+// compileStore returns the step of a store. The address must be the kernel's first
+// parameter plus an offset.
 func (in instruction) compileStore(words int) (step, error) {
 	if len(in.args) != 2 {
 		return nil, fmt.Errorf("want an address and a register")
@@ -594,13 +611,13 @@ func (in instruction) compileStore(words int) (step, error) {
 	a := addressPattern.FindStringSubmatch(in.args[0])
 	value, err := operand(in.args[1])
 	if a == nil || err != nil {
-		return nil, fmt.Errorf("what is its address?")
+		return nil, fmt.Errorf("the address or the value is not supported")
 	}
 	address, _ := register(a[1])
 	offset, _ := strconv.ParseInt(a[2], 0, 32)
 	return func(m *machine) {
 		if int(m.registers[address].bank) != m.base {
-			m.fail("%v: its address is not the kernel's parameter", in)
+			m.fail("%v: the address is not the kernel's parameter", in)
 		}
 		s := store{offset: int(offset)}
 		for k := range words {
@@ -610,10 +627,10 @@ func (in instruction) compileStore(words int) (step, error) {
 	}, nil
 }
 
-// compileHalves makes a move of two immediates of 16 bits, which are printed as
-// floating-point numbers: HFMA2 r, -RZ, RZ, high, low. The product is -0, whose sum
-// with any number x is x. A NaN keeps its bits if they are all ones but the sign:
-// processors make that one of every NaN.
+// compileHalves returns the step of HFMA2 r, -RZ, RZ, high, low. It moves two immediates
+// of 16 bits, which the disassembly prints as floating-point numbers. The product is -0,
+// and the sum of -0 and any number x is x. Processors turn every NaN into the NaN with all
+// bits set but the sign, so compileHalves supports no other NaN.
 func (in instruction) compileHalves() (step, error) {
 	n, ok := register(in.args[0])
 	if len(in.args) != 5 || !ok || in.args[1] != "-RZ" || in.args[2] != "RZ" {
@@ -632,7 +649,7 @@ func (in instruction) compileHalves() (step, error) {
 	return func(m *machine) { m.registers[n] = word{bits: in.code, moved: true} }, nil
 }
 
-// halfValue returns a floating-point number of 16 bits.
+// halfValue returns the value of a floating-point number of 16 bits.
 func halfValue(half uint16) float64 {
 	fraction, exponent := float64(half&0x3ff), int(half>>10&31)
 	x := math.Ldexp(1024+fraction, exponent-25)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// packages are NVIDIA's, by name and version. The corpora name them.
+// packages are the names and versions of NVIDIA's packages. The corpora name them too.
 var packages = [][2]string{
 	{"nvidia-cuda-nvcc", "13.5.37"},
 	{"nvidia-cuda-nvdisasm", "13.5.37"},
@@ -20,12 +20,12 @@ var packages = [][2]string{
 // tools are the programs in a virtual environment.
 type tools struct {
 	ptxas, nvdisasm string
-	version         string // of ptxas, as it says
-	scratch         string // a directory
+	version         string // the version that ptxas prints
+	scratch         string // a directory for disassemblies
 }
 
-// install makes a virtual environment in dir, if there is none, and installs the
-// packages into it.
+// install installs the packages in the virtual environment in dir. If there is none, it
+// makes one.
 func install(dir string) (*tools, error) {
 	python := filepath.Join(dir, "bin", "python")
 	if _, err := os.Stat(python); err != nil {
@@ -47,7 +47,7 @@ func install(dir string) (*tools, error) {
 	for name, path := range map[string]*string{"ptxas": &t.ptxas, "nvdisasm": &t.nvdisasm} {
 		found, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages", "nvidia", "*", "bin", name))
 		if err != nil || len(found) != 1 {
-			return nil, fmt.Errorf("%d programs %s in %s (%v), want one", len(found), name, dir, err)
+			return nil, fmt.Errorf("%d programs named %s in %s (%v), want one", len(found), name, dir, err)
 		}
 		*path = found[0]
 	}
@@ -73,8 +73,8 @@ func output(program string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// assemble assembles PTX for a target and returns its functions. It keeps the
-// disassembly, so that an interrupted run can continue.
+// assemble assembles PTX for a target and returns the functions in the disassembly. It
+// keeps the disassembly in scratch, so an interrupted run can continue.
 func (t *tools) assemble(ptx, target, level string) (map[string][]instruction, error) {
 	key := fmt.Sprintf("%x.sass.gz", sha256.Sum256(fmt.Append(nil, t.version, target, level, ptx)))
 	text, err := readZipped(filepath.Join(t.scratch, key))

@@ -35,24 +35,25 @@ func TestListings(t *testing.T) {
 				appendWord(&b, results[i], f.wide)
 			}
 			if !bytes.Equal(b.Bytes(), want) {
-				t.Errorf("%s%s computes other results than executed.gz has", target, level)
+				t.Errorf("%s%s gives other results than executed.gz has", target, level)
 			}
 		}
 	}
 }
 
-// sass returns a kernel k0 of these instructions, with a load of its parameter before them.
+// sass returns a kernel k0 that loads its parameter and then executes body.
 func sass(body string) string {
 	return "k0:\n" + "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n" + body + "\n/*0100*/ EXIT ;\n"
 }
 
-// TestReadConstants is what counts as a folded result.
+// TestReadConstants checks which stored words are folded results, and which kernels
+// readConstants refuses.
 func TestReadConstants(t *testing.T) {
 	word, pair := []fragment{{"", false}}, []fragment{{"", true}}
 	for _, c := range []struct {
 		body      string
 		fragments []fragment
-		want      string // what is read, or a part of the error
+		want      string // the constants, or a part of the error
 	}{
 		{"MOV R4, 0x12345678 ;\nSTG.E desc[UR4][R2.64], R4 ;", word, "[{305419896 1}]"},
 		{"IMAD.MOV.U32 R4, RZ, RZ, -0x2 ;\nSTG.E desc[UR4][R2.64], R4 ;", word, "[{4294967294 1}]"},
@@ -60,13 +61,14 @@ func TestReadConstants(t *testing.T) {
 		{"STG.E [R2.64], RZ ;", word, "[{0 1}]"},
 		{"MOV R4, 0x1 ;\nMOV R5, 0x2 ;\nSTG.E.64 [R2.64], R4 ;", pair, "[{8589934593 1}]"},
 		{"MOV.64 R4, -0x2 ;\nSTG.E.64 [R2.64], R4 ;", pair, "[{18446744073709551614 1}]"},
-		{"HFMA2.MMA R4, -RZ, RZ, -0.00328826904296875, -444 ; /* 0x9abcdef0ff047435 */\nSTG.E [R2.64], R4 ;", word, "[{2596069104 1}]"},
+		{"HFMA2.MMA R4, -RZ, RZ, -0.00328826904296875, -444 ; /* 0x9abcdef0ff047435 */\nSTG.E [R2.64], R4 ;",
+			word, "[{2596069104 1}]"},
 		{"HFMA2 R4, -RZ, RZ, -0.0 , +QNAN ; /* 0x80007fffff047431 */\nSTG.E [R2.64], R4 ;", word, "[{2147516415 1}]"},
 		{"HFMA2 R4, -RZ, RZ, 0, +QNAN ; /* 0x00007f01ff047431 */\nSTG.E [R2.64], R4 ;", word, "[{0 0}]"},
 		{"HFMA2 R4, -RZ, RZ, 0, 1 ; /* 0x00003c01ff047431 */\nSTG.E [R2.64], R4 ;", word, "[{0 0}]"},
 		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;\nSTG.E [R2.64+0x8], R4 ;", append(word, word...), "[{1 1} {1 1}]"},
 
-		// Computed.
+		// Not folded.
 		{"MOV R4, 0x1 ;\nSHF.L.U32 R4, R4, 0x1, RZ ;\nSTG.E [R2.64], R4 ;", word, "[{0 0}]"},
 		{"MOV R4, 0x1 ;\nMOV R5, 0x1 ;\nIMAD.WIDE.U32 R4, R4, R4, RZ ;\nSTG.E.64 [R2.64], R4 ;", pair, "[{0 0}]"},
 		{"MOV R4, 0x1 ;\nMOV R5, 0x1 ;\nIMNMX.U64 PT, PT, R4, RZ, 0x10, PT, !PT ;\nSTG.E.64 [R2.64], R4 ;", pair, "[{0 0}]"},
@@ -76,12 +78,12 @@ func TestReadConstants(t *testing.T) {
 		{"STG.E [R2.64], R9 ;", word, "[{0 0}]"},
 		{"MOV R4, 0x1 ;\nBRA `(.L_x_0) ;\nSTG.E [R2.64], R4 ;", word, "[{0 0}]"},
 
-		// Not read.
-		{"MOV R4, 0x1 ;", word, "nothing is stored to offset 0"},
-		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;", pair, "nothing is stored to offset 4"},
-		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;\nSTG.E [R2.64], R4 ;", word, "offset 0 is stored to twice"},
-		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;\nSTG.E [R2.64+0x10], R4 ;", word, "2 words are stored, want 1"},
-		{"MOV R4, 0x1 ;\nSTG.E [R4.64], R4 ;", word, "its address is not the kernel's parameter"},
+		// Refused.
+		{"MOV R4, 0x1 ;", word, "no store to offset 0"},
+		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;", pair, "no store to offset 4"},
+		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;\nSTG.E [R2.64], R4 ;", word, "two stores to offset 0"},
+		{"MOV R4, 0x1 ;\nSTG.E [R2.64], R4 ;\nSTG.E [R2.64+0x10], R4 ;", word, "2 words stored, want 1"},
+		{"MOV R4, 0x1 ;\nSTG.E [R4.64], R4 ;", word, "the address is not the kernel's parameter"},
 	} {
 		functions, err := parseSASS(sass(c.body))
 		if err != nil {
@@ -93,22 +95,23 @@ func TestReadConstants(t *testing.T) {
 			have = err.Error()
 		}
 		if err == nil && have != c.want || err != nil && !strings.Contains(have, c.want) {
-			t.Errorf("%s\nis read as %s, want %s", c.body, have, c.want)
+			t.Errorf("%s\ngives %s, want %s", c.body, have, c.want)
 		}
 	}
 	functions, err := parseSASS(sass("@!P0 MOV R4, 0x1 ;\nHFMA2 R4, -RZ, RZ, -0.0 , 1 ; /* 0x80003c00ff047431 */"))
 	want := "k0:\n\tLDC.64 R2, c[0x0][0x210];\n\t@!P0 MOV R4, 0x1;\n\tHFMA2 R4, -RZ, RZ, -0.0, 1;\n\tEXIT;\n"
 	if have := printSASS([]string{"k0"}, functions); err != nil || have != want {
-		t.Errorf("a listing is %q, %v, want %q", have, err, want)
+		t.Errorf("printSASS returns %q, %v, want %q", have, err, want)
 	}
 	for _, text := range []string{"k0:\nMOV R4, 0x1 ;\n", sass("@P0 EXIT ;")} {
 		if _, err := parseSASS(text); err == nil {
-			t.Errorf("%q is read without an error", text)
+			t.Errorf("parseSASS(%q) returns no error", text)
 		}
 	}
 }
 
-// TestMeanings executes instructions at the edges of what they take.
+// TestMeanings executes instructions at the limits of their operands, and checks that
+// others have no meaning.
 func TestMeanings(t *testing.T) {
 	const setup = "MOV R10, 0x89abcdef ;\nMOV R11, 0x81234567 ;\n"
 	for body, want := range map[string]uint64{
@@ -152,12 +155,15 @@ func TestMeanings(t *testing.T) {
 		"IADD3 R4, -R10, 0x1, RZ ;":                                        0x76543212,
 		"IADD3 R5, P0, R10, R10, RZ ;\nIADD3.X R4, RZ, RZ, RZ, P0, !PT ;":  1,
 		"IADD3 R5, P0, R10, 0x1, RZ ;\nIADD3.X R4, RZ, 0x5, RZ, P0, !PT ;": 5,
-		"UIADD3 UR5, UP0, UPT, R10, R10, URZ ;\nUIADD3.X UR4, UPT, UPT, URZ, URZ, URZ, UP0, !UPT ;\nMOV R4, UR4 ;":      1,
-		"ISETP.NE.U32.AND P0, PT, R10, R11, PT ;\nSEL R4, R10, R11, P0 ;":                                               0x89abcdef,
-		"ISETP.EQ.U32.AND P0, PT, R10, R11, PT ;\nSEL R4, R10, R11, P0 ;":                                               0x81234567,
-		"ISETP.EQ.U32.AND P0, PT, R10, R11, PT ;\nISETP.EQ.U32.AND.EX P0, PT, RZ, RZ, PT, P0 ;\nSEL R4, 0x1, 0x2, P0 ;": 2,
-		"ISETP.NE.U32.AND P0, PT, RZ, RZ, PT ;\nISETP.NE.U32.AND.EX P0, PT, R10, RZ, PT, P0 ;\nSEL R4, 0x1, 0x2, P0 ;":  1,
-		"ISETP.NE.U64.AND P0, PT, RZ, R10, PT ;\nMOV R4, 0x1 ;\n@!P0 MOV R4, 0x2 ;":                                     1,
+		"UIADD3 UR5, UP0, UPT, R10, R10, URZ ;\n" +
+			"UIADD3.X UR4, UPT, UPT, URZ, URZ, URZ, UP0, !UPT ;\nMOV R4, UR4 ;": 1,
+		"ISETP.NE.U32.AND P0, PT, R10, R11, PT ;\nSEL R4, R10, R11, P0 ;": 0x89abcdef,
+		"ISETP.EQ.U32.AND P0, PT, R10, R11, PT ;\nSEL R4, R10, R11, P0 ;": 0x81234567,
+		"ISETP.EQ.U32.AND P0, PT, R10, R11, PT ;\n" +
+			"ISETP.EQ.U32.AND.EX P0, PT, RZ, RZ, PT, P0 ;\nSEL R4, 0x1, 0x2, P0 ;": 2,
+		"ISETP.NE.U32.AND P0, PT, RZ, RZ, PT ;\n" +
+			"ISETP.NE.U32.AND.EX P0, PT, R10, RZ, PT, P0 ;\nSEL R4, 0x1, 0x2, P0 ;": 1,
+		"ISETP.NE.U64.AND P0, PT, RZ, R10, PT ;\nMOV R4, 0x1 ;\n@!P0 MOV R4, 0x2 ;": 1,
 	} {
 		functions, err := parseSASS(sass(setup + body + "\nSTG.E [R2.64], R4 ;"))
 		if err != nil {
@@ -178,8 +184,10 @@ func TestMeanings(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		"SHF.L.W.U32 R4, R10, 0x4, RZ ;", "BMSK.X R4, R10, R10 ;", "PRMT.XYZ R4, R10, R10, R10 ;", "LOP3.LUT P0, R4, R10, R10, R10, 0xe2, !PT ;",
-		"IADD3 R4, P0, -R10, 0x1, RZ ;", "IADD3 R4, P0, P1, R10, R10, R10 ;", "FADD R4, R10, R10 ;", "HFMA2 R4, R10, R10, 0, 0 ;",
+		"SHF.L.W.U32 R4, R10, 0x4, RZ ;", "BMSK.X R4, R10, R10 ;", "PRMT.XYZ R4, R10, R10, R10 ;",
+		"LOP3.LUT P0, R4, R10, R10, R10, 0xe2, !PT ;",
+		"IADD3 R4, P0, -R10, 0x1, RZ ;", "IADD3 R4, P0, P1, R10, R10, R10 ;", "FADD R4, R10, R10 ;",
+		"HFMA2 R4, R10, R10, 0, 0 ;",
 		"ISETP.LT.U32.AND P0, PT, R10, R11, PT ;", "MOV R4, c[0x3][0x10] ;",
 	} {
 		functions, err := parseSASS(sass(body))
