@@ -8543,11 +8543,11 @@ TEXT ·insertMasked8AVX2(SB), NOSPLIT, $0-56
 	XORL         DI, DI
 	VMOVDQU      laneBit8<>+0(SB), Y3
 	VMOVDQU      spread<>+0(SB), Y4
-	SUBQ         $0x40, SI
-	JB           vectorsDone2
+	SUBQ         $0x00000080, SI
+	JB           groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (BX), R8
 	TESTQ        R8, R8
 	JZ           inactive3
@@ -8575,21 +8575,87 @@ vectors1:
 	VMOVDQU      Y7, 32(AX)(DI*1)
 
 inactive3:
+	MOVQ         8(BX), R8
+	TESTQ        R8, R8
+	JZ           inactive4
+	VPAND        64(CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       64(DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 8(BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      64(AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(DI*1)
+	VPAND        96(CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       96(DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 12(BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      96(AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(DI*1)
+
+inactive4:
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, DI
+	SUBQ $0x00000080, SI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, SI
+	SUBQ $0x40, SI
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive7
+	VPAND        (CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       (DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD (BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(DI*1)
+	VPAND        32(CX)(DI*1), Y2, Y5
+	VPSLLVQ      Y1, Y5, Y5
+	VPANDN       32(DX)(DI*1), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VPBROADCASTD 4(BX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      32(AX)(DI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(DI*1)
+
+inactive7:
 	ADDQ $0x08, BX
 	ADDQ $0x40, DI
 	SUBQ $0x40, SI
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, SI
 	SUBQ $0x20, SI
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 32 lanes a turn.
+vector8:
 	MOVL         (BX), R8
 	TESTQ        R8, R8
-	JZ           inactive6
+	JZ           inactive10
 	VPAND        (CX)(DI*1), Y2, Y5
 	VPSLLVQ      Y1, Y5, Y5
 	VPANDN       (DX)(DI*1), Y0, Y6
@@ -8602,13 +8668,13 @@ vector4:
 	VPBLENDVB    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, (AX)(DI*1)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, BX
 	ADDQ $0x20, DI
 	SUBQ $0x20, SI
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8618,7 +8684,7 @@ vectorDone5:
 	TESTQ        $0x00000010, SI
 	JZ           no16
 	TESTL        $0x0000ffff, BX
-	JZ           inactive7
+	JZ           inactive11
 	VPAND        (CX)(DI*1), X2, X5
 	VPSLLVQ      X1, X5, X5
 	VPANDN       (DX)(DI*1), X0, X6
@@ -8632,7 +8698,7 @@ vectorDone5:
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVDQU      X7, (AX)(DI*1)
 
-inactive7:
+inactive11:
 	SHRQ $0x10, BX
 	ADDQ $0x10, DI
 
@@ -8640,7 +8706,7 @@ no16:
 	TESTQ        $0x00000008, SI
 	JZ           no8
 	TESTL        $0x000000ff, BX
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(DI*1), X5
 	VPAND        X5, X2, X5
 	VPSLLVQ      X1, X5, X5
@@ -8656,7 +8722,7 @@ no16:
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVQ        X7, (AX)(DI*1)
 
-inactive8:
+inactive12:
 	SHRQ $0x08, BX
 	ADDQ $0x08, DI
 
@@ -8664,7 +8730,7 @@ no8:
 	TESTQ        $0x00000004, SI
 	JZ           no4
 	TESTL        $0x0000000f, BX
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(DI*1), X5
 	VPAND        X5, X2, X5
 	VPSLLVQ      X1, X5, X5
@@ -8680,7 +8746,7 @@ no8:
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVD        X7, (AX)(DI*1)
 
-inactive9:
+inactive13:
 	SHRQ $0x04, BX
 	ADDQ $0x04, DI
 
@@ -8688,7 +8754,7 @@ no4:
 	TESTQ        $0x00000002, SI
 	JZ           no2
 	TESTL        $0x00000003, BX
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(DI*1), R8
 	VMOVD        R8, X5
 	VPAND        X5, X2, X5
@@ -8707,7 +8773,7 @@ no4:
 	VPBLENDVB    X6, X5, X7, X7
 	VPEXTRW      $0x00, X7, (AX)(DI*1)
 
-inactive10:
+inactive14:
 	SHRQ $0x02, BX
 	ADDQ $0x02, DI
 
@@ -8715,7 +8781,7 @@ no2:
 	TESTQ        $0x00000001, SI
 	JZ           no1
 	TESTL        $0x00000001, BX
-	JZ           inactive11
+	JZ           inactive15
 	MOVBLZX      (CX)(DI*1), CX
 	VMOVD        CX, X5
 	VPAND        X5, X2, X2
@@ -8734,7 +8800,7 @@ no2:
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRB      $0x00, X2, (AX)(DI*1)
 
-inactive11:
+inactive15:
 	SHRQ $0x01, BX
 	ADDQ $0x01, DI
 
@@ -8756,11 +8822,11 @@ TEXT ·insertMasked16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
 	VMOVDQU      laneBit16<>+0(SB), Y3
-	SUBQ         $0x40, SI
-	JB           vectorsDone2
+	SUBQ         $0x00000080, SI
+	JB           groupsDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (BX), R8
 	TESTQ        R8, R8
 	JZ           inactive3
@@ -8806,21 +8872,123 @@ vectors1:
 	VMOVDQU      Y6, 96(AX)(DI*2)
 
 inactive3:
+	MOVQ         8(BX), R8
+	TESTQ        R8, R8
+	JZ           inactive4
+	VPAND        128(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       128(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 8(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      128(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 128(AX)(DI*2)
+	VPAND        160(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       160(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 10(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      160(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 160(AX)(DI*2)
+	VPAND        192(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       192(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 12(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      192(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 192(AX)(DI*2)
+	VPAND        224(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       224(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 14(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      224(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 224(AX)(DI*2)
+
+inactive4:
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, DI
+	SUBQ $0x00000080, SI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, SI
+	SUBQ $0x40, SI
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (BX), R8
+	TESTQ        R8, R8
+	JZ           inactive7
+	VPAND        (CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       (DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW (BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*2)
+	VPAND        32(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       32(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 2(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      32(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(DI*2)
+	VPAND        64(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       64(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 4(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      64(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(DI*2)
+	VPAND        96(CX)(DI*2), Y2, Y4
+	VPSLLVQ      Y1, Y4, Y4
+	VPANDN       96(DX)(DI*2), Y0, Y5
+	VPOR         Y5, Y4, Y4
+	VPBROADCASTW 6(BX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      96(AX)(DI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(DI*2)
+
+inactive7:
 	ADDQ $0x08, BX
 	ADDQ $0x40, DI
 	SUBQ $0x40, SI
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 16 lanes a turn.
+vector8:
 	MOVWLZX      (BX), R8
 	TESTQ        R8, R8
-	JZ           inactive6
+	JZ           inactive10
 	VPAND        (CX)(DI*2), Y2, Y4
 	VPSLLVQ      Y1, Y4, Y4
 	VPANDN       (DX)(DI*2), Y0, Y5
@@ -8832,13 +9000,13 @@ vector4:
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(DI*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x02, BX
 	ADDQ $0x10, DI
 	SUBQ $0x10, SI
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x10, SI
 	TESTQ SI, SI
 	JZ    return
@@ -8848,7 +9016,7 @@ vectorDone5:
 	TESTQ        $0x00000008, SI
 	JZ           no8
 	TESTL        $0x000000ff, BX
-	JZ           inactive7
+	JZ           inactive11
 	VPAND        (CX)(DI*2), X2, X4
 	VPSLLVQ      X1, X4, X4
 	VPANDN       (DX)(DI*2), X0, X5
@@ -8861,7 +9029,7 @@ vectorDone5:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(DI*2)
 
-inactive7:
+inactive11:
 	SHRQ $0x08, BX
 	ADDQ $0x08, DI
 
@@ -8869,7 +9037,7 @@ no8:
 	TESTQ        $0x00000004, SI
 	JZ           no4
 	TESTL        $0x0000000f, BX
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(DI*2), X4
 	VPAND        X4, X2, X4
 	VPSLLVQ      X1, X4, X4
@@ -8884,7 +9052,7 @@ no8:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(DI*2)
 
-inactive8:
+inactive12:
 	SHRQ $0x04, BX
 	ADDQ $0x04, DI
 
@@ -8892,7 +9060,7 @@ no4:
 	TESTQ        $0x00000002, SI
 	JZ           no2
 	TESTL        $0x00000003, BX
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(DI*2), X4
 	VPAND        X4, X2, X4
 	VPSLLVQ      X1, X4, X4
@@ -8907,7 +9075,7 @@ no4:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVD        X6, (AX)(DI*2)
 
-inactive9:
+inactive13:
 	SHRQ $0x02, BX
 	ADDQ $0x02, DI
 
@@ -8915,7 +9083,7 @@ no2:
 	TESTQ        $0x00000001, SI
 	JZ           no1
 	TESTL        $0x00000001, BX
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(DI*2), CX
 	VMOVD        CX, X4
 	VPAND        X4, X2, X2
@@ -8933,7 +9101,7 @@ no2:
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRW      $0x00, X2, (AX)(DI*2)
 
-inactive10:
+inactive14:
 	SHRQ $0x01, BX
 	ADDQ $0x01, DI
 
@@ -8954,77 +9122,73 @@ TEXT ·insertMasked32AVX2(SB), NOSPLIT, $0-56
 	VPSRLVQ      Y1, Y0, Y2
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
-	VMOVDQU      toSign32<>+0(SB), Y3
 	SUBQ         $0x20, SI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (BX), R8
 	TESTQ        R8, R8
 	JZ           inactive3
-	VPAND        (CX)(DI*4), Y2, Y4
-	VPSLLVQ      Y1, Y4, Y4
-	VPANDN       (DX)(DI*4), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTB (BX), Y5
-	VPSLLVD      Y3, Y5, Y5
+	VPAND        (CX)(DI*4), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       (DX)(DI*4), Y0, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTD (BX), Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y5
 	VMOVDQU      (AX)(DI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
+	VBLENDVPS    Y5, Y3, Y6, Y6
 	VMOVDQU      Y6, (AX)(DI*4)
-	VPAND        32(CX)(DI*4), Y2, Y4
-	VPSLLVQ      Y1, Y4, Y4
+	VPAND        32(CX)(DI*4), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
 	VPANDN       32(DX)(DI*4), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTB 1(BX), Y5
-	VPSLLVD      Y3, Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPSLLVD      toSign32<>+32(SB), Y4, Y5
 	VMOVDQU      32(AX)(DI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
+	VBLENDVPS    Y5, Y3, Y6, Y6
 	VMOVDQU      Y6, 32(AX)(DI*4)
-	VPAND        64(CX)(DI*4), Y2, Y4
-	VPSLLVQ      Y1, Y4, Y4
+	VPAND        64(CX)(DI*4), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
 	VPANDN       64(DX)(DI*4), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTB 2(BX), Y5
-	VPSLLVD      Y3, Y5, Y5
+	VPOR         Y5, Y3, Y3
+	VPSLLVD      toSign32<>+64(SB), Y4, Y5
 	VMOVDQU      64(AX)(DI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
+	VBLENDVPS    Y5, Y3, Y6, Y6
 	VMOVDQU      Y6, 64(AX)(DI*4)
-	VPAND        96(CX)(DI*4), Y2, Y4
-	VPSLLVQ      Y1, Y4, Y4
+	VPAND        96(CX)(DI*4), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
 	VPANDN       96(DX)(DI*4), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTB 3(BX), Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVDQU      96(AX)(DI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 96(AX)(DI*4)
+	VPOR         Y5, Y3, Y3
+	VPSLLVD      toSign32<>+96(SB), Y4, Y4
+	VMOVDQU      96(AX)(DI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(DI*4)
 
 inactive3:
 	ADDQ $0x04, BX
 	ADDQ $0x20, DI
 	SUBQ $0x20, SI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (BX), R8
 	TESTQ        R8, R8
 	JZ           inactive6
-	VPAND        (CX)(DI*4), Y2, Y4
-	VPSLLVQ      Y1, Y4, Y4
-	VPANDN       (DX)(DI*4), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	VPBROADCASTB (BX), Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVDQU      (AX)(DI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(DI*4)
+	VPAND        (CX)(DI*4), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       (DX)(DI*4), Y0, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTB (BX), Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(DI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(DI*4)
 
 inactive6:
 	ADDQ $0x01, BX
@@ -9043,16 +9207,16 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, BX
 	JZ           inactive7
-	VPAND        (CX)(DI*4), X2, X4
-	VPSLLVQ      X1, X4, X4
-	VPANDN       (DX)(DI*4), X0, X5
-	VPOR         X5, X4, X4
-	VMOVQ        BX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVDQU      (AX)(DI*4), X6
-	VBLENDVPS    X5, X4, X6, X6
-	VMOVDQU      X6, (AX)(DI*4)
+	VPAND        (CX)(DI*4), X2, X3
+	VPSLLVQ      X1, X3, X3
+	VPANDN       (DX)(DI*4), X0, X4
+	VPOR         X4, X3, X3
+	VMOVQ        BX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(DI*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(DI*4)
 
 inactive7:
 	SHRQ $0x04, BX
@@ -9063,18 +9227,18 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, BX
 	JZ           inactive8
-	VMOVQ        (CX)(DI*4), X4
-	VPAND        X4, X2, X4
-	VPSLLVQ      X1, X4, X4
-	VMOVQ        (DX)(DI*4), X5
-	VPANDN       X5, X0, X5
-	VPOR         X5, X4, X4
-	VMOVQ        BX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVQ        (AX)(DI*4), X6
-	VBLENDVPS    X5, X4, X6, X6
-	VMOVQ        X6, (AX)(DI*4)
+	VMOVQ        (CX)(DI*4), X3
+	VPAND        X3, X2, X3
+	VPSLLVQ      X1, X3, X3
+	VMOVQ        (DX)(DI*4), X4
+	VPANDN       X4, X0, X4
+	VPOR         X4, X3, X3
+	VMOVQ        BX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y4
+	VMOVQ        (AX)(DI*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(DI*4)
 
 inactive8:
 	SHRQ $0x02, BX
@@ -9085,15 +9249,15 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, BX
 	JZ           inactive9
-	VMOVD        (CX)(DI*4), X4
-	VPAND        X4, X2, X2
+	VMOVD        (CX)(DI*4), X3
+	VPAND        X3, X2, X2
 	VPSLLVQ      X1, X2, X1
 	VMOVD        (DX)(DI*4), X2
 	VPANDN       X2, X0, X0
 	VPOR         X0, X1, X0
 	VMOVQ        BX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y3, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	VMOVD        (AX)(DI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(DI*4)
@@ -9119,87 +9283,81 @@ TEXT ·insertMasked64AVX2(SB), NOSPLIT, $0-56
 	VPSRLVQ      Y1, Y0, Y2
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
-	VMOVDQU      toSign64<>+0(SB), Y3
-	VMOVDQU      toSign64<>+32(SB), Y4
 	SUBQ         $0x10, SI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (BX), R8
 	TESTQ        R8, R8
 	JZ           inactive3
-	VPAND        (CX)(DI*8), Y2, Y5
-	VPSLLVQ      Y1, Y5, Y5
-	VPANDN       (DX)(DI*8), Y0, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTB (BX), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      (AX)(DI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(DI*8)
-	VPAND        32(CX)(DI*8), Y2, Y5
-	VPSLLVQ      Y1, Y5, Y5
-	VPANDN       32(DX)(DI*8), Y0, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTB (BX), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      32(AX)(DI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(DI*8)
-	VPAND        64(CX)(DI*8), Y2, Y5
-	VPSLLVQ      Y1, Y5, Y5
-	VPANDN       64(DX)(DI*8), Y0, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTB 1(BX), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      64(AX)(DI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 64(AX)(DI*8)
-	VPAND        96(CX)(DI*8), Y2, Y5
-	VPSLLVQ      Y1, Y5, Y5
-	VPANDN       96(DX)(DI*8), Y0, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTB 1(BX), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      96(AX)(DI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 96(AX)(DI*8)
+	VPAND        (CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       (DX)(DI*8), Y0, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTW (BX), Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y5
+	VMOVDQU      (AX)(DI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*8)
+	VPAND        32(CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       32(DX)(DI*8), Y0, Y5
+	VPOR         Y5, Y3, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y4, Y5
+	VMOVDQU      32(AX)(DI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(DI*8)
+	VPAND        64(CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       64(DX)(DI*8), Y0, Y5
+	VPOR         Y5, Y3, Y3
+	VPSLLVQ      toSign64<>+64(SB), Y4, Y5
+	VMOVDQU      64(AX)(DI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(DI*8)
+	VPAND        96(CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       96(DX)(DI*8), Y0, Y5
+	VPOR         Y5, Y3, Y3
+	VPSLLVQ      toSign64<>+96(SB), Y4, Y4
+	VMOVDQU      96(AX)(DI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(DI*8)
 
 inactive3:
 	ADDQ $0x02, BX
 	ADDQ $0x10, DI
 	SUBQ $0x10, SI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, SI
 	SUBQ $0x08, SI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (BX), R8
 	TESTQ        R8, R8
 	JZ           inactive6
-	VPAND        (CX)(DI*8), Y2, Y5
-	VPSLLVQ      Y1, Y5, Y5
-	VPANDN       (DX)(DI*8), Y0, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTB (BX), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      (AX)(DI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(DI*8)
-	VPAND        32(CX)(DI*8), Y2, Y5
-	VPSLLVQ      Y1, Y5, Y5
-	VPANDN       32(DX)(DI*8), Y0, Y6
-	VPOR         Y6, Y5, Y5
-	VPBROADCASTB (BX), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      32(AX)(DI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(DI*8)
+	VPAND        (CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       (DX)(DI*8), Y0, Y4
+	VPOR         Y4, Y3, Y3
+	VPBROADCASTB (BX), Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y5
+	VMOVDQU      (AX)(DI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, (AX)(DI*8)
+	VPAND        32(CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       32(DX)(DI*8), Y0, Y5
+	VPOR         Y5, Y3, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y4, Y4
+	VMOVDQU      32(AX)(DI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(DI*8)
 
 inactive6:
 	ADDQ $0x01, BX
@@ -9218,16 +9376,16 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, BX
 	JZ           inactive7
-	VPAND        (CX)(DI*8), Y2, Y4
-	VPSLLVQ      Y1, Y4, Y4
-	VPANDN       (DX)(DI*8), Y0, Y5
-	VPOR         Y5, Y4, Y4
-	VMOVQ        BX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      (AX)(DI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(DI*8)
+	VPAND        (CX)(DI*8), Y2, Y3
+	VPSLLVQ      Y1, Y3, Y3
+	VPANDN       (DX)(DI*8), Y0, Y4
+	VPOR         Y4, Y3, Y3
+	VMOVQ        BX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(DI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(DI*8)
 
 inactive7:
 	SHRQ $0x04, BX
@@ -9238,16 +9396,16 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, BX
 	JZ           inactive8
-	VPAND        (CX)(DI*8), X2, X4
-	VPSLLVQ      X1, X4, X4
-	VPANDN       (DX)(DI*8), X0, X5
-	VPOR         X5, X4, X4
-	VMOVQ        BX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      (AX)(DI*8), X6
-	VBLENDVPD    X5, X4, X6, X6
-	VMOVDQU      X6, (AX)(DI*8)
+	VPAND        (CX)(DI*8), X2, X3
+	VPSLLVQ      X1, X3, X3
+	VPANDN       (DX)(DI*8), X0, X4
+	VPOR         X4, X3, X3
+	VMOVQ        BX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(DI*8), X5
+	VBLENDVPD    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(DI*8)
 
 inactive8:
 	SHRQ $0x02, BX
@@ -9258,15 +9416,15 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, BX
 	JZ           inactive9
-	VMOVQ        (CX)(DI*8), X4
-	VPAND        X4, X2, X2
+	VMOVQ        (CX)(DI*8), X3
+	VPAND        X3, X2, X2
 	VPSLLVQ      X1, X2, X1
 	VMOVQ        (DX)(DI*8), X2
 	VPANDN       X2, X0, X0
 	VPOR         X0, X1, X0
 	VMOVQ        BX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y3, Y1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
 	VMOVQ        (AX)(DI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(DI*8)
@@ -9291,27 +9449,59 @@ TEXT ·insertMasked8AVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTQ pos+40(FP), Z1
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
-	SUBQ         $0x40, SI
-	JB           vectorDone2
+	SUBQ         $0x00000080, SI
+	JB           groupsDone2
 
-	// One vector a turn.
-vector1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (BX), R8
 	TESTQ      R8, R8
 	JZ         inactive3
 	VMOVDQU64  (CX)(DI*1), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*1), Z0, Z2
-	KMOVQ      (BX), K1
+	KMOVQ      R8, K1
 	VMOVDQU8   Z2, K1, (AX)(DI*1)
 
 inactive3:
+	MOVQ       8(BX), R8
+	TESTQ      R8, R8
+	JZ         inactive4
+	VMOVDQU64  64(CX)(DI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 64(DX)(DI*1), Z0, Z2
+	KMOVQ      R8, K1
+	VMOVDQU8   Z2, K1, 64(AX)(DI*1)
+
+inactive4:
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, DI
+	SUBQ $0x00000080, SI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, SI
+	SUBQ $0x40, SI
+	JB   vectorDone6
+
+	// 64 lanes a turn.
+vector5:
+	MOVQ       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive7
+	VMOVDQU64  (CX)(DI*1), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*1), Z0, Z2
+	KMOVQ      R8, K1
+	VMOVDQU8   Z2, K1, (AX)(DI*1)
+
+inactive7:
 	ADDQ $0x08, BX
 	ADDQ $0x40, DI
 	SUBQ $0x40, SI
-	JAE  vector1
+	JAE  vector5
 
-vectorDone2:
+vectorDone6:
 	ADDQ  $0x40, SI
 	TESTQ SI, SI
 	JZ    return
@@ -9342,54 +9532,99 @@ TEXT ·insertMasked16AVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTQ pos+40(FP), Z1
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
-	SUBQ         $0x40, SI
-	JB           vectorsDone2
+	SUBQ         $0x00000080, SI
+	JB           groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (BX), R8
 	TESTQ      R8, R8
 	JZ         inactive3
 	VMOVDQU64  (CX)(DI*2), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
-	KMOVD      (BX), K1
+	KMOVD      R8, K1
 	VMOVDQU16  Z2, K1, (AX)(DI*2)
 	VMOVDQU64  64(CX)(DI*2), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, 64(DX)(DI*2), Z0, Z2
-	KMOVD      4(BX), K1
+	SHRQ       $0x20, R8
+	KMOVD      R8, K1
 	VMOVDQU16  Z2, K1, 64(AX)(DI*2)
 
 inactive3:
-	ADDQ $0x08, BX
-	ADDQ $0x40, DI
-	SUBQ $0x40, SI
-	JAE  vectors1
-
-vectorsDone2:
-	ADDQ $0x40, SI
-	SUBQ $0x20, SI
-	JB   vectorDone5
-
-	// One vector a turn.
-vector4:
-	MOVL       (BX), R8
+	MOVQ       8(BX), R8
 	TESTQ      R8, R8
-	JZ         inactive6
+	JZ         inactive4
+	VMOVDQU64  128(CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 128(DX)(DI*2), Z0, Z2
+	KMOVD      R8, K1
+	VMOVDQU16  Z2, K1, 128(AX)(DI*2)
+	VMOVDQU64  192(CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 192(DX)(DI*2), Z0, Z2
+	SHRQ       $0x20, R8
+	KMOVD      R8, K1
+	VMOVDQU16  Z2, K1, 192(AX)(DI*2)
+
+inactive4:
+	ADDQ $0x10, BX
+	ADDQ $0x00000080, DI
+	SUBQ $0x00000080, SI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, SI
+	SUBQ $0x40, SI
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive7
 	VMOVDQU64  (CX)(DI*2), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
-	KMOVD      (BX), K1
+	KMOVD      R8, K1
+	VMOVDQU16  Z2, K1, (AX)(DI*2)
+	VMOVDQU64  64(CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, 64(DX)(DI*2), Z0, Z2
+	SHRQ       $0x20, R8
+	KMOVD      R8, K1
+	VMOVDQU16  Z2, K1, 64(AX)(DI*2)
+
+inactive7:
+	ADDQ $0x08, BX
+	ADDQ $0x40, DI
+	SUBQ $0x40, SI
+	JAE  group5
+
+groupDone6:
+	ADDQ $0x40, SI
+	SUBQ $0x20, SI
+	JB   vectorDone9
+
+	// 32 lanes a turn.
+vector8:
+	MOVL       (BX), R8
+	TESTQ      R8, R8
+	JZ         inactive10
+	VMOVDQU64  (CX)(DI*2), Z2
+	VPSLLVQ    Z1, Z2, Z2
+	VPTERNLOGQ $0xe2, (DX)(DI*2), Z0, Z2
+	KMOVD      R8, K1
 	VMOVDQU16  Z2, K1, (AX)(DI*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, BX
 	ADDQ $0x20, DI
 	SUBQ $0x20, SI
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, SI
 	TESTQ SI, SI
 	JZ    return
@@ -9421,46 +9656,49 @@ TEXT ·insertMasked32AVX512(SB), NOSPLIT, $0-56
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
 	SUBQ         $0x40, SI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (BX), R8
 	TESTQ      R8, R8
 	JZ         inactive3
 	VMOVDQU64  (CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, (DX)(DI*4), Z0, Z2
-	KMOVW      (BX), K1
+	KMOVW      R8, K1
 	VMOVDQU32  Z2, K1, (AX)(DI*4)
 	VMOVDQU64  64(CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, 64(DX)(DI*4), Z0, Z2
-	KMOVW      2(BX), K1
+	SHRQ       $0x10, R8
+	KMOVW      R8, K1
 	VMOVDQU32  Z2, K1, 64(AX)(DI*4)
 	VMOVDQU64  128(CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, 128(DX)(DI*4), Z0, Z2
-	KMOVW      4(BX), K1
+	SHRQ       $0x10, R8
+	KMOVW      R8, K1
 	VMOVDQU32  Z2, K1, 128(AX)(DI*4)
 	VMOVDQU64  192(CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, 192(DX)(DI*4), Z0, Z2
-	KMOVW      6(BX), K1
+	SHRQ       $0x10, R8
+	KMOVW      R8, K1
 	VMOVDQU32  Z2, K1, 192(AX)(DI*4)
 
 inactive3:
 	ADDQ $0x08, BX
 	ADDQ $0x40, DI
 	SUBQ $0x40, SI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, SI
 	SUBQ $0x10, SI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (BX), R8
 	TESTQ      R8, R8
@@ -9468,7 +9706,7 @@ vector4:
 	VMOVDQU64  (CX)(DI*4), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGD $0xe2, (DX)(DI*4), Z0, Z2
-	KMOVW      (BX), K1
+	KMOVW      R8, K1
 	VMOVDQU32  Z2, K1, (AX)(DI*4)
 
 inactive6:
@@ -9509,46 +9747,49 @@ TEXT ·insertMasked64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         n+32(FP), SI
 	XORL         DI, DI
 	SUBQ         $0x20, SI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL       (BX), R8
 	TESTQ      R8, R8
 	JZ         inactive3
 	VMOVDQU64  (CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*8), Z0, Z2
-	KMOVB      (BX), K1
+	KMOVB      R8, K1
 	VMOVDQU64  Z2, K1, (AX)(DI*8)
 	VMOVDQU64  64(CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, 64(DX)(DI*8), Z0, Z2
-	KMOVB      1(BX), K1
+	SHRQ       $0x08, R8
+	KMOVB      R8, K1
 	VMOVDQU64  Z2, K1, 64(AX)(DI*8)
 	VMOVDQU64  128(CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, 128(DX)(DI*8), Z0, Z2
-	KMOVB      2(BX), K1
+	SHRQ       $0x08, R8
+	KMOVB      R8, K1
 	VMOVDQU64  Z2, K1, 128(AX)(DI*8)
 	VMOVDQU64  192(CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, 192(DX)(DI*8), Z0, Z2
-	KMOVB      3(BX), K1
+	SHRQ       $0x08, R8
+	KMOVB      R8, K1
 	VMOVDQU64  Z2, K1, 192(AX)(DI*8)
 
 inactive3:
 	ADDQ $0x04, BX
 	ADDQ $0x20, DI
 	SUBQ $0x20, SI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, SI
 	SUBQ $0x08, SI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX    (BX), R8
 	TESTQ      R8, R8
@@ -9556,7 +9797,7 @@ vector4:
 	VMOVDQU64  (CX)(DI*8), Z2
 	VPSLLVQ    Z1, Z2, Z2
 	VPTERNLOGQ $0xe2, (DX)(DI*8), Z0, Z2
-	KMOVB      (BX), K1
+	KMOVB      R8, K1
 	VMOVDQU64  Z2, K1, (AX)(DI*8)
 
 inactive6:
@@ -9600,122 +9841,118 @@ TEXT ·insertEachMasked8AVX2(SB), NOSPLIT, $0-56
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+48(FP), R8
 	XORL         R9, R9
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, R8
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive3
-	VPAND        (BX)(R9*4), Y0, Y3
-	VPMOVZXBD    (DX)(R9*1), Y4
-	VPSRLVD      Y3, Y4, Y5
-	VPMOVZXBD    (CX)(R9*1), Y6
-	VPXOR        Y6, Y5, Y5
-	VPAND        (SI)(R9*4), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB (DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (BX)(R9*4), Y0, Y2
+	VPMOVZXBD    (DX)(R9*1), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPMOVZXBD    (CX)(R9*1), Y5
+	VPXOR        Y5, Y4, Y4
+	VPAND        (SI)(R9*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTD (DI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VPMOVZXBD    (AX)(R9*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, (AX)(R9*1)
-	VPAND        32(BX)(R9*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, (AX)(R9*1)
+	VPAND        32(BX)(R9*4), Y0, Y2
 	VPMOVZXBD    8(DX)(R9*1), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPMOVZXBD    8(CX)(R9*1), Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        32(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 1(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VPMOVZXBD    8(AX)(R9*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 8(AX)(R9*1)
-	VPAND        64(BX)(R9*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, 8(AX)(R9*1)
+	VPAND        64(BX)(R9*4), Y0, Y2
 	VPMOVZXBD    16(DX)(R9*1), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPMOVZXBD    16(CX)(R9*1), Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        64(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 2(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VPMOVZXBD    16(AX)(R9*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 16(AX)(R9*1)
-	VPAND        96(BX)(R9*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, 16(AX)(R9*1)
+	VPAND        96(BX)(R9*4), Y0, Y2
 	VPMOVZXBD    24(DX)(R9*1), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPMOVZXBD    24(CX)(R9*1), Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        96(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 3(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXBD    24(AX)(R9*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 24(AX)(R9*1)
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VPMOVZXBD    24(AX)(R9*1), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVQ        X2, 24(AX)(R9*1)
 
 inactive3:
 	ADDQ $0x04, DI
 	ADDQ $0x20, R9
 	SUBQ $0x20, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive6
-	VPAND        (BX)(R9*4), Y0, Y3
-	VPMOVZXBD    (DX)(R9*1), Y4
-	VPSRLVD      Y3, Y4, Y5
-	VPMOVZXBD    (CX)(R9*1), Y6
-	VPXOR        Y6, Y5, Y5
-	VPAND        (SI)(R9*4), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB (DI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXBD    (AX)(R9*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, (AX)(R9*1)
+	VPAND        (BX)(R9*4), Y0, Y2
+	VPMOVZXBD    (DX)(R9*1), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPMOVZXBD    (CX)(R9*1), Y5
+	VPXOR        Y5, Y4, Y4
+	VPAND        (SI)(R9*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTB (DI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXBD    (AX)(R9*1), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVQ        X2, (AX)(R9*1)
 
 inactive6:
 	ADDQ $0x01, DI
@@ -9734,23 +9971,23 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DI
 	JZ           inactive7
-	VPAND        (BX)(R9*4), X0, X3
-	VPMOVZXBD    (DX)(R9*1), X4
-	VPSRLVD      X3, X4, X5
-	VPMOVZXBD    (CX)(R9*1), X6
-	VPXOR        X6, X5, X5
-	VPAND        (SI)(R9*4), X0, X6
-	VPSLLVD      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVD      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXBD    (AX)(R9*1), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To8<>+0(SB), X5, X3
-	VMOVD        X3, (AX)(R9*1)
+	VPAND        (BX)(R9*4), X0, X2
+	VPMOVZXBD    (DX)(R9*1), X3
+	VPSRLVD      X2, X3, X4
+	VPMOVZXBD    (CX)(R9*1), X5
+	VPXOR        X5, X4, X4
+	VPAND        (SI)(R9*4), X0, X5
+	VPSLLVD      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVD      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXBD    (AX)(R9*1), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To8<>+0(SB), X4, X2
+	VMOVD        X2, (AX)(R9*1)
 
 inactive7:
 	SHRQ $0x04, DI
@@ -9761,31 +9998,31 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DI
 	JZ           inactive8
-	VMOVQ        (BX)(R9*4), X3
-	VPAND        X3, X0, X3
+	VMOVQ        (BX)(R9*4), X2
+	VPAND        X2, X0, X2
 	MOVWLZX      (DX)(R9*1), R10
-	VMOVD        R10, X4
-	VPMOVZXBD    X4, X4
-	VPSRLVD      X3, X4, X5
+	VMOVD        R10, X3
+	VPMOVZXBD    X3, X3
+	VPSRLVD      X2, X3, X4
 	MOVWLZX      (CX)(R9*1), R10
-	VMOVD        R10, X6
-	VPMOVZXBD    X6, X6
-	VPXOR        X6, X5, X5
-	VMOVQ        (SI)(R9*4), X6
-	VPAND        X6, X0, X6
-	VPSLLVD      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVD      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	MOVWLZX      (AX)(R9*1), R10
 	VMOVD        R10, X5
 	VPMOVZXBD    X5, X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To8<>+0(SB), X5, X3
-	VPEXTRW      $0x00, X3, (AX)(R9*1)
+	VPXOR        X5, X4, X4
+	VMOVQ        (SI)(R9*4), X5
+	VPAND        X5, X0, X5
+	VPSLLVD      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVD      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	MOVWLZX      (AX)(R9*1), R10
+	VMOVD        R10, X4
+	VPMOVZXBD    X4, X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To8<>+0(SB), X4, X2
+	VPEXTRW      $0x00, X2, (AX)(R9*1)
 
 inactive8:
 	SHRQ $0x02, DI
@@ -9796,25 +10033,25 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DI
 	JZ           inactive9
-	VMOVD        (BX)(R9*4), X3
-	VPAND        X3, X0, X3
+	VMOVD        (BX)(R9*4), X2
+	VPAND        X2, X0, X2
 	MOVBLZX      (DX)(R9*1), DX
-	VMOVD        DX, X4
-	VPMOVZXBD    X4, X4
-	VPSRLVD      X3, X4, X5
+	VMOVD        DX, X3
+	VPMOVZXBD    X3, X3
+	VPSRLVD      X2, X3, X4
 	MOVBLZX      (CX)(R9*1), CX
-	VMOVD        CX, X6
-	VPMOVZXBD    X6, X6
-	VPXOR        X6, X5, X5
-	VMOVD        (SI)(R9*4), X6
-	VPAND        X6, X0, X0
+	VMOVD        CX, X5
+	VPMOVZXBD    X5, X5
+	VPXOR        X5, X4, X4
+	VMOVD        (SI)(R9*4), X5
+	VPAND        X5, X0, X0
 	VPSLLVD      X0, X1, X0
-	VPANDN       X5, X0, X0
-	VPSLLVD      X3, X0, X0
-	VPXOR        X4, X0, X0
+	VPANDN       X4, X0, X0
+	VPSLLVD      X2, X0, X0
+	VPXOR        X3, X0, X0
 	VMOVQ        DI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	MOVBLZX      (AX)(R9*1), CX
 	VMOVD        CX, X2
 	VPMOVZXBD    X2, X2
@@ -9846,122 +10083,118 @@ TEXT ·insertEachMasked16AVX2(SB), NOSPLIT, $0-56
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+48(FP), R8
 	XORL         R9, R9
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, R8
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive3
-	VPAND        (BX)(R9*4), Y0, Y3
-	VPMOVZXWD    (DX)(R9*2), Y4
-	VPSRLVD      Y3, Y4, Y5
-	VPMOVZXWD    (CX)(R9*2), Y6
-	VPXOR        Y6, Y5, Y5
-	VPAND        (SI)(R9*4), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB (DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (BX)(R9*4), Y0, Y2
+	VPMOVZXWD    (DX)(R9*2), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPMOVZXWD    (CX)(R9*2), Y5
+	VPXOR        Y5, Y4, Y4
+	VPAND        (SI)(R9*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTD (DI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VPMOVZXWD    (AX)(R9*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, (AX)(R9*2)
-	VPAND        32(BX)(R9*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, (AX)(R9*2)
+	VPAND        32(BX)(R9*4), Y0, Y2
 	VPMOVZXWD    16(DX)(R9*2), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPMOVZXWD    16(CX)(R9*2), Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        32(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 1(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VPMOVZXWD    16(AX)(R9*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 16(AX)(R9*2)
-	VPAND        64(BX)(R9*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, 16(AX)(R9*2)
+	VPAND        64(BX)(R9*4), Y0, Y2
 	VPMOVZXWD    32(DX)(R9*2), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPMOVZXWD    32(CX)(R9*2), Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        64(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 2(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VPMOVZXWD    32(AX)(R9*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 32(AX)(R9*2)
-	VPAND        96(BX)(R9*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, 32(AX)(R9*2)
+	VPAND        96(BX)(R9*4), Y0, Y2
 	VPMOVZXWD    48(DX)(R9*2), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPMOVZXWD    48(CX)(R9*2), Y6
 	VPXOR        Y6, Y5, Y5
 	VPAND        96(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 3(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXWD    48(AX)(R9*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 48(AX)(R9*2)
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VPMOVZXWD    48(AX)(R9*2), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVDQU      X2, 48(AX)(R9*2)
 
 inactive3:
 	ADDQ $0x04, DI
 	ADDQ $0x20, R9
 	SUBQ $0x20, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive6
-	VPAND        (BX)(R9*4), Y0, Y3
-	VPMOVZXWD    (DX)(R9*2), Y4
-	VPSRLVD      Y3, Y4, Y5
-	VPMOVZXWD    (CX)(R9*2), Y6
-	VPXOR        Y6, Y5, Y5
-	VPAND        (SI)(R9*4), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB (DI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXWD    (AX)(R9*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, (AX)(R9*2)
+	VPAND        (BX)(R9*4), Y0, Y2
+	VPMOVZXWD    (DX)(R9*2), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPMOVZXWD    (CX)(R9*2), Y5
+	VPXOR        Y5, Y4, Y4
+	VPAND        (SI)(R9*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTB (DI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXWD    (AX)(R9*2), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVDQU      X2, (AX)(R9*2)
 
 inactive6:
 	ADDQ $0x01, DI
@@ -9980,23 +10213,23 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DI
 	JZ           inactive7
-	VPAND        (BX)(R9*4), X0, X3
-	VPMOVZXWD    (DX)(R9*2), X4
-	VPSRLVD      X3, X4, X5
-	VPMOVZXWD    (CX)(R9*2), X6
-	VPXOR        X6, X5, X5
-	VPAND        (SI)(R9*4), X0, X6
-	VPSLLVD      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVD      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXWD    (AX)(R9*2), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To16<>+0(SB), X5, X3
-	VMOVQ        X3, (AX)(R9*2)
+	VPAND        (BX)(R9*4), X0, X2
+	VPMOVZXWD    (DX)(R9*2), X3
+	VPSRLVD      X2, X3, X4
+	VPMOVZXWD    (CX)(R9*2), X5
+	VPXOR        X5, X4, X4
+	VPAND        (SI)(R9*4), X0, X5
+	VPSLLVD      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVD      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXWD    (AX)(R9*2), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To16<>+0(SB), X4, X2
+	VMOVQ        X2, (AX)(R9*2)
 
 inactive7:
 	SHRQ $0x04, DI
@@ -10007,28 +10240,28 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DI
 	JZ           inactive8
-	VMOVQ        (BX)(R9*4), X3
-	VPAND        X3, X0, X3
-	VMOVD        (DX)(R9*2), X4
-	VPMOVZXWD    X4, X4
-	VPSRLVD      X3, X4, X5
-	VMOVD        (CX)(R9*2), X6
-	VPMOVZXWD    X6, X6
-	VPXOR        X6, X5, X5
-	VMOVQ        (SI)(R9*4), X6
-	VPAND        X6, X0, X6
-	VPSLLVD      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVD      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVD        (AX)(R9*2), X5
+	VMOVQ        (BX)(R9*4), X2
+	VPAND        X2, X0, X2
+	VMOVD        (DX)(R9*2), X3
+	VPMOVZXWD    X3, X3
+	VPSRLVD      X2, X3, X4
+	VMOVD        (CX)(R9*2), X5
 	VPMOVZXWD    X5, X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To16<>+0(SB), X5, X3
-	VMOVD        X3, (AX)(R9*2)
+	VPXOR        X5, X4, X4
+	VMOVQ        (SI)(R9*4), X5
+	VPAND        X5, X0, X5
+	VPSLLVD      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVD      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVD        (AX)(R9*2), X4
+	VPMOVZXWD    X4, X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To16<>+0(SB), X4, X2
+	VMOVD        X2, (AX)(R9*2)
 
 inactive8:
 	SHRQ $0x02, DI
@@ -10039,25 +10272,25 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DI
 	JZ           inactive9
-	VMOVD        (BX)(R9*4), X3
-	VPAND        X3, X0, X3
+	VMOVD        (BX)(R9*4), X2
+	VPAND        X2, X0, X2
 	MOVWLZX      (DX)(R9*2), DX
-	VMOVD        DX, X4
-	VPMOVZXWD    X4, X4
-	VPSRLVD      X3, X4, X5
+	VMOVD        DX, X3
+	VPMOVZXWD    X3, X3
+	VPSRLVD      X2, X3, X4
 	MOVWLZX      (CX)(R9*2), CX
-	VMOVD        CX, X6
-	VPMOVZXWD    X6, X6
-	VPXOR        X6, X5, X5
-	VMOVD        (SI)(R9*4), X6
-	VPAND        X6, X0, X0
+	VMOVD        CX, X5
+	VPMOVZXWD    X5, X5
+	VPXOR        X5, X4, X4
+	VMOVD        (SI)(R9*4), X5
+	VPAND        X5, X0, X0
 	VPSLLVD      X0, X1, X0
-	VPANDN       X5, X0, X0
-	VPSLLVD      X3, X0, X0
-	VPXOR        X4, X0, X0
+	VPANDN       X4, X0, X0
+	VPSLLVD      X2, X0, X0
+	VPXOR        X3, X0, X0
 	VMOVQ        DI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	MOVWLZX      (AX)(R9*2), CX
 	VMOVD        CX, X2
 	VPMOVZXWD    X2, X2
@@ -10089,102 +10322,98 @@ TEXT ·insertEachMasked32AVX2(SB), NOSPLIT, $0-56
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+48(FP), R8
 	XORL         R9, R9
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, R8
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive3
-	VPAND        (BX)(R9*4), Y0, Y3
-	VMOVDQU      (DX)(R9*4), Y4
-	VPSRLVD      Y3, Y4, Y5
-	VPXOR        (CX)(R9*4), Y5, Y5
-	VPAND        (SI)(R9*4), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB (DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (BX)(R9*4), Y0, Y2
+	VMOVDQU      (DX)(R9*4), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPXOR        (CX)(R9*4), Y4, Y4
+	VPAND        (SI)(R9*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTD (DI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VMOVDQU      (AX)(R9*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, (AX)(R9*4)
-	VPAND        32(BX)(R9*4), Y0, Y3
+	VPAND        32(BX)(R9*4), Y0, Y2
 	VMOVDQU      32(DX)(R9*4), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPXOR        32(CX)(R9*4), Y5, Y5
 	VPAND        32(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 1(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VMOVDQU      32(AX)(R9*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 32(AX)(R9*4)
-	VPAND        64(BX)(R9*4), Y0, Y3
+	VPAND        64(BX)(R9*4), Y0, Y2
 	VMOVDQU      64(DX)(R9*4), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPXOR        64(CX)(R9*4), Y5, Y5
 	VPAND        64(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 2(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VMOVDQU      64(AX)(R9*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 64(AX)(R9*4)
-	VPAND        96(BX)(R9*4), Y0, Y3
+	VPAND        96(BX)(R9*4), Y0, Y2
 	VMOVDQU      96(DX)(R9*4), Y4
-	VPSRLVD      Y3, Y4, Y5
+	VPSRLVD      Y2, Y4, Y5
 	VPXOR        96(CX)(R9*4), Y5, Y5
 	VPAND        96(SI)(R9*4), Y0, Y6
 	VPSLLVD      Y6, Y1, Y6
 	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB 3(DI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      96(AX)(R9*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, 96(AX)(R9*4)
+	VPSLLVD      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(R9*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R9*4)
 
 inactive3:
 	ADDQ $0x04, DI
 	ADDQ $0x20, R9
 	SUBQ $0x20, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive6
-	VPAND        (BX)(R9*4), Y0, Y3
-	VMOVDQU      (DX)(R9*4), Y4
-	VPSRLVD      Y3, Y4, Y5
-	VPXOR        (CX)(R9*4), Y5, Y5
-	VPAND        (SI)(R9*4), Y0, Y6
-	VPSLLVD      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVD      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VPBROADCASTB (DI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(R9*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(R9*4)
+	VPAND        (BX)(R9*4), Y0, Y2
+	VMOVDQU      (DX)(R9*4), Y3
+	VPSRLVD      Y2, Y3, Y4
+	VPXOR        (CX)(R9*4), Y4, Y4
+	VPAND        (SI)(R9*4), Y0, Y5
+	VPSLLVD      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVD      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTB (DI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R9*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R9*4)
 
 inactive6:
 	ADDQ $0x01, DI
@@ -10203,21 +10432,21 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DI
 	JZ           inactive7
-	VPAND        (BX)(R9*4), X0, X3
-	VMOVDQU      (DX)(R9*4), X4
-	VPSRLVD      X3, X4, X5
-	VPXOR        (CX)(R9*4), X5, X5
-	VPAND        (SI)(R9*4), X0, X6
-	VPSLLVD      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVD      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(R9*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(R9*4)
+	VPAND        (BX)(R9*4), X0, X2
+	VMOVDQU      (DX)(R9*4), X3
+	VPSRLVD      X2, X3, X4
+	VPXOR        (CX)(R9*4), X4, X4
+	VPAND        (SI)(R9*4), X0, X5
+	VPSLLVD      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVD      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R9*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(R9*4)
 
 inactive7:
 	SHRQ $0x04, DI
@@ -10228,24 +10457,24 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DI
 	JZ           inactive8
-	VMOVQ        (BX)(R9*4), X3
-	VPAND        X3, X0, X3
-	VMOVQ        (DX)(R9*4), X4
-	VPSRLVD      X3, X4, X5
-	VMOVQ        (CX)(R9*4), X6
-	VPXOR        X6, X5, X5
-	VMOVQ        (SI)(R9*4), X6
-	VPAND        X6, X0, X6
-	VPSLLVD      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVD      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVQ        (AX)(R9*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVQ        X5, (AX)(R9*4)
+	VMOVQ        (BX)(R9*4), X2
+	VPAND        X2, X0, X2
+	VMOVQ        (DX)(R9*4), X3
+	VPSRLVD      X2, X3, X4
+	VMOVQ        (CX)(R9*4), X5
+	VPXOR        X5, X4, X4
+	VMOVQ        (SI)(R9*4), X5
+	VPAND        X5, X0, X5
+	VPSLLVD      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVD      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVQ        (AX)(R9*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVQ        X4, (AX)(R9*4)
 
 inactive8:
 	SHRQ $0x02, DI
@@ -10256,21 +10485,21 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DI
 	JZ           inactive9
-	VMOVD        (BX)(R9*4), X3
-	VPAND        X3, X0, X3
-	VMOVD        (DX)(R9*4), X4
-	VPSRLVD      X3, X4, X5
-	VMOVD        (CX)(R9*4), X6
-	VPXOR        X6, X5, X5
-	VMOVD        (SI)(R9*4), X6
-	VPAND        X6, X0, X0
+	VMOVD        (BX)(R9*4), X2
+	VPAND        X2, X0, X2
+	VMOVD        (DX)(R9*4), X3
+	VPSRLVD      X2, X3, X4
+	VMOVD        (CX)(R9*4), X5
+	VPXOR        X5, X4, X4
+	VMOVD        (SI)(R9*4), X5
+	VPAND        X5, X0, X0
 	VPSLLVD      X0, X1, X0
-	VPANDN       X5, X0, X0
-	VPSLLVD      X3, X0, X0
-	VPXOR        X4, X0, X0
+	VPANDN       X4, X0, X0
+	VPSLLVD      X2, X0, X0
+	VPXOR        X3, X0, X0
 	VMOVQ        DI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	VMOVD        (AX)(R9*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(R9*4)
@@ -10299,129 +10528,123 @@ TEXT ·insertEachMasked64AVX2(SB), NOSPLIT, $0-56
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+48(FP), R8
 	XORL         R9, R9
-	VMOVDQU      toSign64<>+0(SB), Y2
-	VMOVDQU      toSign64<>+32(SB), Y3
 	SUBQ         $0x10, R8
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive3
-	VPMOVZXDQ    (BX)(R9*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      (DX)(R9*8), Y5
-	VPSRLVQ      Y4, Y5, Y6
-	VPXOR        (CX)(R9*8), Y6, Y6
-	VPMOVZXDQ    (SI)(R9*4), Y7
-	VPAND        Y7, Y0, Y7
-	VPSLLVQ      Y7, Y1, Y7
-	VPANDN       Y6, Y7, Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VPXOR        Y5, Y4, Y4
-	VPBROADCASTB (DI), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      (AX)(R9*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(R9*8)
-	VPMOVZXDQ    16(BX)(R9*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      32(DX)(R9*8), Y5
-	VPSRLVQ      Y4, Y5, Y6
-	VPXOR        32(CX)(R9*8), Y6, Y6
-	VPMOVZXDQ    16(SI)(R9*4), Y7
-	VPAND        Y7, Y0, Y7
-	VPSLLVQ      Y7, Y1, Y7
-	VPANDN       Y6, Y7, Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VPXOR        Y5, Y4, Y4
-	VPBROADCASTB (DI), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      32(AX)(R9*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)(R9*8)
-	VPMOVZXDQ    32(BX)(R9*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      64(DX)(R9*8), Y5
-	VPSRLVQ      Y4, Y5, Y6
-	VPXOR        64(CX)(R9*8), Y6, Y6
-	VPMOVZXDQ    32(SI)(R9*4), Y7
-	VPAND        Y7, Y0, Y7
-	VPSLLVQ      Y7, Y1, Y7
-	VPANDN       Y6, Y7, Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VPXOR        Y5, Y4, Y4
-	VPBROADCASTB 1(DI), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      64(AX)(R9*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 64(AX)(R9*8)
-	VPMOVZXDQ    48(BX)(R9*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      96(DX)(R9*8), Y5
-	VPSRLVQ      Y4, Y5, Y6
-	VPXOR        96(CX)(R9*8), Y6, Y6
-	VPMOVZXDQ    48(SI)(R9*4), Y7
-	VPAND        Y7, Y0, Y7
-	VPSLLVQ      Y7, Y1, Y7
-	VPANDN       Y6, Y7, Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VPXOR        Y5, Y4, Y4
-	VPBROADCASTB 1(DI), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      96(AX)(R9*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 96(AX)(R9*8)
+	VPMOVZXDQ    (BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      (DX)(R9*8), Y3
+	VPSRLVQ      Y2, Y3, Y4
+	VPXOR        (CX)(R9*8), Y4, Y4
+	VPMOVZXDQ    (SI)(R9*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVQ      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTW (DI), Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y4
+	VMOVDQU      (AX)(R9*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, (AX)(R9*8)
+	VPMOVZXDQ    16(BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      32(DX)(R9*8), Y4
+	VPSRLVQ      Y2, Y4, Y5
+	VPXOR        32(CX)(R9*8), Y5, Y5
+	VPMOVZXDQ    16(SI)(R9*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y4
+	VMOVDQU      32(AX)(R9*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(R9*8)
+	VPMOVZXDQ    32(BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      64(DX)(R9*8), Y4
+	VPSRLVQ      Y2, Y4, Y5
+	VPXOR        64(CX)(R9*8), Y5, Y5
+	VPMOVZXDQ    32(SI)(R9*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVQ      toSign64<>+64(SB), Y3, Y4
+	VMOVDQU      64(AX)(R9*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(R9*8)
+	VPMOVZXDQ    48(BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      96(DX)(R9*8), Y4
+	VPSRLVQ      Y2, Y4, Y5
+	VPXOR        96(CX)(R9*8), Y5, Y5
+	VPMOVZXDQ    48(SI)(R9*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVQ      toSign64<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(R9*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R9*8)
 
 inactive3:
 	ADDQ $0x02, DI
 	ADDQ $0x10, R9
 	SUBQ $0x10, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, R8
 	SUBQ $0x08, R8
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DI), R10
 	TESTQ        R10, R10
 	JZ           inactive6
-	VPMOVZXDQ    (BX)(R9*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      (DX)(R9*8), Y5
-	VPSRLVQ      Y4, Y5, Y6
-	VPXOR        (CX)(R9*8), Y6, Y6
-	VPMOVZXDQ    (SI)(R9*4), Y7
-	VPAND        Y7, Y0, Y7
-	VPSLLVQ      Y7, Y1, Y7
-	VPANDN       Y6, Y7, Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VPXOR        Y5, Y4, Y4
-	VPBROADCASTB (DI), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      (AX)(R9*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(R9*8)
-	VPMOVZXDQ    16(BX)(R9*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      32(DX)(R9*8), Y5
-	VPSRLVQ      Y4, Y5, Y6
-	VPXOR        32(CX)(R9*8), Y6, Y6
-	VPMOVZXDQ    16(SI)(R9*4), Y7
-	VPAND        Y7, Y0, Y7
-	VPSLLVQ      Y7, Y1, Y7
-	VPANDN       Y6, Y7, Y6
-	VPSLLVQ      Y4, Y6, Y4
-	VPXOR        Y5, Y4, Y4
-	VPBROADCASTB (DI), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      32(AX)(R9*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)(R9*8)
+	VPMOVZXDQ    (BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      (DX)(R9*8), Y3
+	VPSRLVQ      Y2, Y3, Y4
+	VPXOR        (CX)(R9*8), Y4, Y4
+	VPMOVZXDQ    (SI)(R9*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVQ      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPBROADCASTB (DI), Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y4
+	VMOVDQU      (AX)(R9*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, (AX)(R9*8)
+	VPMOVZXDQ    16(BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      32(DX)(R9*8), Y4
+	VPSRLVQ      Y2, Y4, Y5
+	VPXOR        32(CX)(R9*8), Y5, Y5
+	VPMOVZXDQ    16(SI)(R9*4), Y6
+	VPAND        Y6, Y0, Y6
+	VPSLLVQ      Y6, Y1, Y6
+	VPANDN       Y5, Y6, Y5
+	VPSLLVQ      Y2, Y5, Y2
+	VPXOR        Y4, Y2, Y2
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y3
+	VMOVDQU      32(AX)(R9*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(R9*8)
 
 inactive6:
 	ADDQ $0x01, DI
@@ -10440,23 +10663,23 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DI
 	JZ           inactive7
-	VPMOVZXDQ    (BX)(R9*4), Y3
-	VPAND        Y3, Y0, Y3
-	VMOVDQU      (DX)(R9*8), Y4
-	VPSRLVQ      Y3, Y4, Y5
-	VPXOR        (CX)(R9*8), Y5, Y5
-	VPMOVZXDQ    (SI)(R9*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSLLVQ      Y6, Y1, Y6
-	VPANDN       Y5, Y6, Y5
-	VPSLLVQ      Y3, Y5, Y3
-	VPXOR        Y4, Y3, Y3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VMOVDQU      (AX)(R9*8), Y5
-	VBLENDVPD    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(R9*8)
+	VPMOVZXDQ    (BX)(R9*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      (DX)(R9*8), Y3
+	VPSRLVQ      Y2, Y3, Y4
+	VPXOR        (CX)(R9*8), Y4, Y4
+	VPMOVZXDQ    (SI)(R9*4), Y5
+	VPAND        Y5, Y0, Y5
+	VPSLLVQ      Y5, Y1, Y5
+	VPANDN       Y4, Y5, Y4
+	VPSLLVQ      Y2, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R9*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R9*8)
 
 inactive7:
 	SHRQ $0x04, DI
@@ -10467,23 +10690,23 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DI
 	JZ           inactive8
-	VPMOVZXDQ    (BX)(R9*4), X3
-	VPAND        X3, X0, X3
-	VMOVDQU      (DX)(R9*8), X4
-	VPSRLVQ      X3, X4, X5
-	VPXOR        (CX)(R9*8), X5, X5
-	VPMOVZXDQ    (SI)(R9*4), X6
-	VPAND        X6, X0, X6
-	VPSLLVQ      X6, X1, X6
-	VPANDN       X5, X6, X5
-	VPSLLVQ      X3, X5, X3
-	VPXOR        X4, X3, X3
-	VMOVQ        DI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VMOVDQU      (AX)(R9*8), X5
-	VBLENDVPD    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(R9*8)
+	VPMOVZXDQ    (BX)(R9*4), X2
+	VPAND        X2, X0, X2
+	VMOVDQU      (DX)(R9*8), X3
+	VPSRLVQ      X2, X3, X4
+	VPXOR        (CX)(R9*8), X4, X4
+	VPMOVZXDQ    (SI)(R9*4), X5
+	VPAND        X5, X0, X5
+	VPSLLVQ      X5, X1, X5
+	VPANDN       X4, X5, X4
+	VPSLLVQ      X2, X4, X2
+	VPXOR        X3, X2, X2
+	VMOVQ        DI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R9*8), X4
+	VBLENDVPD    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(R9*8)
 
 inactive8:
 	SHRQ $0x02, DI
@@ -10494,23 +10717,23 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DI
 	JZ           inactive9
-	VMOVD        (BX)(R9*4), X3
-	VPMOVZXDQ    X3, X3
-	VPAND        X3, X0, X3
-	VMOVQ        (DX)(R9*8), X4
-	VPSRLVQ      X3, X4, X5
-	VMOVQ        (CX)(R9*8), X6
-	VPXOR        X6, X5, X5
-	VMOVD        (SI)(R9*4), X6
-	VPMOVZXDQ    X6, X6
-	VPAND        X6, X0, X0
+	VMOVD        (BX)(R9*4), X2
+	VPMOVZXDQ    X2, X2
+	VPAND        X2, X0, X2
+	VMOVQ        (DX)(R9*8), X3
+	VPSRLVQ      X2, X3, X4
+	VMOVQ        (CX)(R9*8), X5
+	VPXOR        X5, X4, X4
+	VMOVD        (SI)(R9*4), X5
+	VPMOVZXDQ    X5, X5
+	VPAND        X5, X0, X0
 	VPSLLVQ      X0, X1, X0
-	VPANDN       X5, X0, X0
-	VPSLLVQ      X3, X0, X0
-	VPXOR        X4, X0, X0
+	VPANDN       X4, X0, X0
+	VPSLLVQ      X2, X0, X0
+	VPXOR        X3, X0, X0
 	VMOVQ        DI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y2, Y1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
 	VMOVQ        (AX)(R9*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(R9*8)
@@ -10540,10 +10763,10 @@ TEXT ·insertEachMasked8AVX512(SB), NOSPLIT, $0-56
 	MOVQ       n+48(FP), R8
 	XORL       R9, R9
 	SUBQ       $0x40, R8
-	JB         vectorsDone2
+	JB         groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (DI), R10
 	TESTQ      R10, R10
 	JZ         inactive3
@@ -10556,7 +10779,7 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      (DI), K2
+	KMOVW      R10, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R9*1)
 	VPMOVZXBD  16(DX)(R9*1), Z1
@@ -10568,7 +10791,8 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      2(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 16(AX)(R9*1)
 	VPMOVZXBD  32(DX)(R9*1), Z1
@@ -10580,7 +10804,8 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      4(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 32(AX)(R9*1)
 	VPMOVZXBD  48(DX)(R9*1), Z1
@@ -10592,7 +10817,8 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      6(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 48(AX)(R9*1)
 
@@ -10600,14 +10826,14 @@ inactive3:
 	ADDQ $0x08, DI
 	ADDQ $0x40, R9
 	SUBQ $0x40, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, R8
 	SUBQ $0x10, R8
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (DI), R10
 	TESTQ      R10, R10
@@ -10621,7 +10847,7 @@ vector4:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      (DI), K2
+	KMOVW      R10, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R9*1)
 
@@ -10681,10 +10907,10 @@ TEXT ·insertEachMasked16AVX512(SB), NOSPLIT, $0-56
 	MOVQ       n+48(FP), R8
 	XORL       R9, R9
 	SUBQ       $0x40, R8
-	JB         vectorsDone2
+	JB         groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (DI), R10
 	TESTQ      R10, R10
 	JZ         inactive3
@@ -10697,7 +10923,7 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      (DI), K2
+	KMOVW      R10, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R9*2)
 	VPMOVZXWD  32(DX)(R9*2), Z1
@@ -10709,7 +10935,8 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      2(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 32(AX)(R9*2)
 	VPMOVZXWD  64(DX)(R9*2), Z1
@@ -10721,7 +10948,8 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      4(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 64(AX)(R9*2)
 	VPMOVZXWD  96(DX)(R9*2), Z1
@@ -10733,7 +10961,8 @@ vectors1:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      6(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 96(AX)(R9*2)
 
@@ -10741,14 +10970,14 @@ inactive3:
 	ADDQ $0x08, DI
 	ADDQ $0x40, R9
 	SUBQ $0x40, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, R8
 	SUBQ $0x10, R8
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (DI), R10
 	TESTQ      R10, R10
@@ -10762,7 +10991,7 @@ vector4:
 	VPTERNLOGD $0x12, Z5, Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      (DI), K2
+	KMOVW      R10, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R9*2)
 
@@ -10822,10 +11051,10 @@ TEXT ·insertEachMasked32AVX512(SB), NOSPLIT, $0-56
 	MOVQ       n+48(FP), R8
 	XORL       R9, R9
 	SUBQ       $0x40, R8
-	JB         vectorsDone2
+	JB         groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (DI), R10
 	TESTQ      R10, R10
 	JZ         inactive3
@@ -10837,7 +11066,7 @@ vectors1:
 	VPTERNLOGD $0x12, (CX)(R9*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      (DI), K2
+	KMOVW      R10, K2
 	VMOVDQU32  Z1, K2, (AX)(R9*4)
 	VMOVDQU64  64(DX)(R9*4), Z1
 	VMOVDQU8.Z 64(BX)(R9*4), K1, Z2
@@ -10847,7 +11076,8 @@ vectors1:
 	VPTERNLOGD $0x12, 64(CX)(R9*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      2(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VMOVDQU32  Z1, K2, 64(AX)(R9*4)
 	VMOVDQU64  128(DX)(R9*4), Z1
 	VMOVDQU8.Z 128(BX)(R9*4), K1, Z2
@@ -10857,7 +11087,8 @@ vectors1:
 	VPTERNLOGD $0x12, 128(CX)(R9*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      4(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VMOVDQU32  Z1, K2, 128(AX)(R9*4)
 	VMOVDQU64  192(DX)(R9*4), Z1
 	VMOVDQU8.Z 192(BX)(R9*4), K1, Z2
@@ -10867,21 +11098,22 @@ vectors1:
 	VPTERNLOGD $0x12, 192(CX)(R9*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      6(DI), K2
+	SHRQ       $0x10, R10
+	KMOVW      R10, K2
 	VMOVDQU32  Z1, K2, 192(AX)(R9*4)
 
 inactive3:
 	ADDQ $0x08, DI
 	ADDQ $0x40, R9
 	SUBQ $0x40, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, R8
 	SUBQ $0x10, R8
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (DI), R10
 	TESTQ      R10, R10
@@ -10894,7 +11126,7 @@ vector4:
 	VPTERNLOGD $0x12, (CX)(R9*4), Z4, Z3
 	VPSLLVD    Z2, Z3, Z2
 	VPXORD     Z1, Z2, Z1
-	KMOVW      (DI), K2
+	KMOVW      R10, K2
 	VMOVDQU32  Z1, K2, (AX)(R9*4)
 
 inactive6:
@@ -10949,10 +11181,10 @@ TEXT ·insertEachMasked64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         n+48(FP), R8
 	XORL         R9, R9
 	SUBQ         $0x20, R8
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL       (DI), R10
 	TESTQ      R10, R10
 	JZ         inactive3
@@ -10966,7 +11198,7 @@ vectors1:
 	VPTERNLOGQ $0x12, (CX)(R9*8), Z5, Z4
 	VPSLLVQ    Z2, Z4, Z2
 	VPXORQ     Z3, Z2, Z2
-	KMOVB      (DI), K1
+	KMOVB      R10, K1
 	VMOVDQU64  Z2, K1, (AX)(R9*8)
 	VPMOVZXDQ  32(BX)(R9*4), Z2
 	VPANDQ     Z2, Z0, Z2
@@ -10978,7 +11210,8 @@ vectors1:
 	VPTERNLOGQ $0x12, 64(CX)(R9*8), Z5, Z4
 	VPSLLVQ    Z2, Z4, Z2
 	VPXORQ     Z3, Z2, Z2
-	KMOVB      1(DI), K1
+	SHRQ       $0x08, R10
+	KMOVB      R10, K1
 	VMOVDQU64  Z2, K1, 64(AX)(R9*8)
 	VPMOVZXDQ  64(BX)(R9*4), Z2
 	VPANDQ     Z2, Z0, Z2
@@ -10990,7 +11223,8 @@ vectors1:
 	VPTERNLOGQ $0x12, 128(CX)(R9*8), Z5, Z4
 	VPSLLVQ    Z2, Z4, Z2
 	VPXORQ     Z3, Z2, Z2
-	KMOVB      2(DI), K1
+	SHRQ       $0x08, R10
+	KMOVB      R10, K1
 	VMOVDQU64  Z2, K1, 128(AX)(R9*8)
 	VPMOVZXDQ  96(BX)(R9*4), Z2
 	VPANDQ     Z2, Z0, Z2
@@ -11002,21 +11236,22 @@ vectors1:
 	VPTERNLOGQ $0x12, 192(CX)(R9*8), Z5, Z4
 	VPSLLVQ    Z2, Z4, Z2
 	VPXORQ     Z3, Z2, Z2
-	KMOVB      3(DI), K1
+	SHRQ       $0x08, R10
+	KMOVB      R10, K1
 	VMOVDQU64  Z2, K1, 192(AX)(R9*8)
 
 inactive3:
 	ADDQ $0x04, DI
 	ADDQ $0x20, R9
 	SUBQ $0x20, R8
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, R8
 	SUBQ $0x08, R8
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX    (DI), R10
 	TESTQ      R10, R10
@@ -11031,7 +11266,7 @@ vector4:
 	VPTERNLOGQ $0x12, (CX)(R9*8), Z5, Z4
 	VPSLLVQ    Z2, Z4, Z2
 	VPXORQ     Z3, Z2, Z2
-	KMOVB      (DI), K1
+	KMOVB      R10, K1
 	VMOVDQU64  Z2, K1, (AX)(R9*8)
 
 inactive6:
@@ -11081,11 +11316,11 @@ TEXT ·fillMasked8AVX2(SB), NOSPLIT, $0-48
 	XORL         SI, SI
 	VMOVDQU      laneBit8<>+0(SB), Y2
 	VMOVDQU      spread<>+0(SB), Y3
-	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
@@ -11109,21 +11344,79 @@ vectors1:
 	VMOVDQU      Y6, 32(AX)(SI*1)
 
 inactive3:
+	MOVQ         8(DX), DI
+	TESTQ        DI, DI
+	JZ           inactive4
+	VPANDN       64(CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD 8(DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      64(AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(SI*1)
+	VPANDN       96(CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD 12(DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      96(AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(SI*1)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive7
+	VPANDN       (CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD (DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      (AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*1)
+	VPANDN       32(CX)(SI*1), Y0, Y4
+	VPOR         Y1, Y4, Y4
+	VPBROADCASTD 4(DX), Y5
+	VPSHUFB      Y3, Y5, Y5
+	VPAND        Y2, Y5, Y5
+	VPCMPEQB     Y2, Y5, Y5
+	VMOVDQU      32(AX)(SI*1), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*1)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 32 lanes a turn.
+vector8:
 	MOVL         (DX), DI
 	TESTQ        DI, DI
-	JZ           inactive6
+	JZ           inactive10
 	VPANDN       (CX)(SI*1), Y0, Y4
 	VPOR         Y1, Y4, Y4
 	VPBROADCASTD (DX), Y5
@@ -11134,13 +11427,13 @@ vector4:
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*1)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11150,7 +11443,7 @@ vectorDone5:
 	TESTQ        $0x00000010, BX
 	JZ           no16
 	TESTL        $0x0000ffff, DX
-	JZ           inactive7
+	JZ           inactive11
 	VPANDN       (CX)(SI*1), X0, X4
 	VPOR         X1, X4, X4
 	VMOVQ        DX, X5
@@ -11162,7 +11455,7 @@ vectorDone5:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(SI*1)
 
-inactive7:
+inactive11:
 	SHRQ $0x10, DX
 	ADDQ $0x10, SI
 
@@ -11170,7 +11463,7 @@ no16:
 	TESTQ        $0x00000008, BX
 	JZ           no8
 	TESTL        $0x000000ff, DX
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(SI*1), X4
 	VPANDN       X4, X0, X4
 	VPOR         X1, X4, X4
@@ -11183,7 +11476,7 @@ no16:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(SI*1)
 
-inactive8:
+inactive12:
 	SHRQ $0x08, DX
 	ADDQ $0x08, SI
 
@@ -11191,7 +11484,7 @@ no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
 	TESTL        $0x0000000f, DX
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(SI*1), X4
 	VPANDN       X4, X0, X4
 	VPOR         X1, X4, X4
@@ -11204,7 +11497,7 @@ no8:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVD        X6, (AX)(SI*1)
 
-inactive9:
+inactive13:
 	SHRQ $0x04, DX
 	ADDQ $0x04, SI
 
@@ -11212,7 +11505,7 @@ no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
 	TESTL        $0x00000003, DX
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(SI*1), DI
 	VMOVD        DI, X4
 	VPANDN       X4, X0, X4
@@ -11227,7 +11520,7 @@ no4:
 	VPBLENDVB    X5, X4, X6, X6
 	VPEXTRW      $0x00, X6, (AX)(SI*1)
 
-inactive10:
+inactive14:
 	SHRQ $0x02, DX
 	ADDQ $0x02, SI
 
@@ -11235,7 +11528,7 @@ no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
 	TESTL        $0x00000001, DX
-	JZ           inactive11
+	JZ           inactive15
 	MOVBLZX      (CX)(SI*1), CX
 	VMOVD        CX, X4
 	VPANDN       X4, X0, X0
@@ -11250,7 +11543,7 @@ no2:
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRB      $0x00, X2, (AX)(SI*1)
 
-inactive11:
+inactive15:
 	SHRQ $0x01, DX
 	ADDQ $0x01, SI
 
@@ -11270,11 +11563,11 @@ TEXT ·fillMasked16AVX2(SB), NOSPLIT, $0-48
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
 	VMOVDQU      laneBit16<>+0(SB), Y2
-	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
@@ -11312,21 +11605,107 @@ vectors1:
 	VMOVDQU      Y5, 96(AX)(SI*2)
 
 inactive3:
+	MOVQ         8(DX), DI
+	TESTQ        DI, DI
+	JZ           inactive4
+	VPANDN       128(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 8(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      128(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 128(AX)(SI*2)
+	VPANDN       160(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 10(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      160(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 160(AX)(SI*2)
+	VPANDN       192(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 12(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      192(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 192(AX)(SI*2)
+	VPANDN       224(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 14(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      224(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 224(AX)(SI*2)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive7
+	VPANDN       (CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW (DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      (AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*2)
+	VPANDN       32(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 2(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      32(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(SI*2)
+	VPANDN       64(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 4(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      64(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(SI*2)
+	VPANDN       96(CX)(SI*2), Y0, Y3
+	VPOR         Y1, Y3, Y3
+	VPBROADCASTW 6(DX), Y4
+	VPAND        Y2, Y4, Y4
+	VPCMPEQW     Y2, Y4, Y4
+	VMOVDQU      96(AX)(SI*2), Y5
+	VPBLENDVB    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(SI*2)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 16 lanes a turn.
+vector8:
 	MOVWLZX      (DX), DI
 	TESTQ        DI, DI
-	JZ           inactive6
+	JZ           inactive10
 	VPANDN       (CX)(SI*2), Y0, Y3
 	VPOR         Y1, Y3, Y3
 	VPBROADCASTW (DX), Y4
@@ -11336,13 +11715,13 @@ vector4:
 	VPBLENDVB    Y4, Y3, Y5, Y5
 	VMOVDQU      Y5, (AX)(SI*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x02, DX
 	ADDQ $0x10, SI
 	SUBQ $0x10, BX
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x10, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11352,7 +11731,7 @@ vectorDone5:
 	TESTQ        $0x00000008, BX
 	JZ           no8
 	TESTL        $0x000000ff, DX
-	JZ           inactive7
+	JZ           inactive11
 	VPANDN       (CX)(SI*2), X0, X3
 	VPOR         X1, X3, X3
 	VMOVQ        DX, X4
@@ -11363,7 +11742,7 @@ vectorDone5:
 	VPBLENDVB    X4, X3, X5, X5
 	VMOVDQU      X5, (AX)(SI*2)
 
-inactive7:
+inactive11:
 	SHRQ $0x08, DX
 	ADDQ $0x08, SI
 
@@ -11371,7 +11750,7 @@ no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
 	TESTL        $0x0000000f, DX
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(SI*2), X3
 	VPANDN       X3, X0, X3
 	VPOR         X1, X3, X3
@@ -11383,7 +11762,7 @@ no8:
 	VPBLENDVB    X4, X3, X5, X5
 	VMOVQ        X5, (AX)(SI*2)
 
-inactive8:
+inactive12:
 	SHRQ $0x04, DX
 	ADDQ $0x04, SI
 
@@ -11391,7 +11770,7 @@ no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
 	TESTL        $0x00000003, DX
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(SI*2), X3
 	VPANDN       X3, X0, X3
 	VPOR         X1, X3, X3
@@ -11403,7 +11782,7 @@ no4:
 	VPBLENDVB    X4, X3, X5, X5
 	VMOVD        X5, (AX)(SI*2)
 
-inactive9:
+inactive13:
 	SHRQ $0x02, DX
 	ADDQ $0x02, SI
 
@@ -11411,7 +11790,7 @@ no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
 	TESTL        $0x00000001, DX
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(SI*2), CX
 	VMOVD        CX, X3
 	VPANDN       X3, X0, X0
@@ -11425,7 +11804,7 @@ no2:
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRW      $0x00, X2, (AX)(SI*2)
 
-inactive10:
+inactive14:
 	SHRQ $0x01, DX
 	ADDQ $0x01, SI
 
@@ -11444,67 +11823,63 @@ TEXT ·fillMasked32AVX2(SB), NOSPLIT, $0-48
 	VPBROADCASTQ value+32(FP), Y1
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
-	VPANDN       (CX)(SI*4), Y0, Y3
-	VPOR         Y1, Y3, Y3
-	VPBROADCASTB (DX), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       (CX)(SI*4), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPBROADCASTD (DX), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VMOVDQU      (AX)(SI*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, (AX)(SI*4)
-	VPANDN       32(CX)(SI*4), Y0, Y3
-	VPOR         Y1, Y3, Y3
-	VPBROADCASTB 1(DX), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       32(CX)(SI*4), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VMOVDQU      32(AX)(SI*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 32(AX)(SI*4)
-	VPANDN       64(CX)(SI*4), Y0, Y3
-	VPOR         Y1, Y3, Y3
-	VPBROADCASTB 2(DX), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       64(CX)(SI*4), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VMOVDQU      64(AX)(SI*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 64(AX)(SI*4)
-	VPANDN       96(CX)(SI*4), Y0, Y3
-	VPOR         Y1, Y3, Y3
-	VPBROADCASTB 3(DX), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      96(AX)(SI*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, 96(AX)(SI*4)
+	VPANDN       96(CX)(SI*4), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(SI*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(SI*4)
 
 inactive3:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive6
-	VPANDN       (CX)(SI*4), Y0, Y3
-	VPOR         Y1, Y3, Y3
-	VPBROADCASTB (DX), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(SI*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(SI*4)
+	VPANDN       (CX)(SI*4), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPBROADCASTB (DX), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(SI*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(SI*4)
 
 inactive6:
 	ADDQ $0x01, DX
@@ -11523,14 +11898,14 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DX
 	JZ           inactive7
-	VPANDN       (CX)(SI*4), X0, X3
-	VPOR         X1, X3, X3
-	VMOVQ        DX, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(SI*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(SI*4)
+	VPANDN       (CX)(SI*4), X0, X2
+	VPOR         X1, X2, X2
+	VMOVQ        DX, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(SI*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(SI*4)
 
 inactive7:
 	SHRQ $0x04, DX
@@ -11541,15 +11916,15 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DX
 	JZ           inactive8
-	VMOVQ        (CX)(SI*4), X3
-	VPANDN       X3, X0, X3
-	VPOR         X1, X3, X3
-	VMOVQ        DX, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVQ        (AX)(SI*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVQ        X5, (AX)(SI*4)
+	VMOVQ        (CX)(SI*4), X2
+	VPANDN       X2, X0, X2
+	VPOR         X1, X2, X2
+	VMOVQ        DX, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVQ        (AX)(SI*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVQ        X4, (AX)(SI*4)
 
 inactive8:
 	SHRQ $0x02, DX
@@ -11560,12 +11935,12 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DX
 	JZ           inactive9
-	VMOVD        (CX)(SI*4), X3
-	VPANDN       X3, X0, X0
+	VMOVD        (CX)(SI*4), X2
+	VPANDN       X2, X0, X0
 	VPOR         X1, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	VMOVD        (AX)(SI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(SI*4)
@@ -11589,75 +11964,69 @@ TEXT ·fillMasked64AVX2(SB), NOSPLIT, $0-48
 	VPBROADCASTQ value+32(FP), Y1
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      toSign64<>+0(SB), Y2
-	VMOVDQU      toSign64<>+32(SB), Y3
 	SUBQ         $0x10, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
-	VPANDN       (CX)(SI*8), Y0, Y4
-	VPOR         Y1, Y4, Y4
-	VPBROADCASTB (DX), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      (AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(SI*8)
-	VPANDN       32(CX)(SI*8), Y0, Y4
-	VPOR         Y1, Y4, Y4
-	VPBROADCASTB (DX), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      32(AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)(SI*8)
-	VPANDN       64(CX)(SI*8), Y0, Y4
-	VPOR         Y1, Y4, Y4
-	VPBROADCASTB 1(DX), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      64(AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 64(AX)(SI*8)
-	VPANDN       96(CX)(SI*8), Y0, Y4
-	VPOR         Y1, Y4, Y4
-	VPBROADCASTB 1(DX), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      96(AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 96(AX)(SI*8)
+	VPANDN       (CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPBROADCASTW (DX), Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y4
+	VMOVDQU      (AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*8)
+	VPANDN       32(CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y4
+	VMOVDQU      32(AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(SI*8)
+	VPANDN       64(CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVQ      toSign64<>+64(SB), Y3, Y4
+	VMOVDQU      64(AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(SI*8)
+	VPANDN       96(CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVQ      toSign64<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(SI*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(SI*8)
 
 inactive3:
 	ADDQ $0x02, DX
 	ADDQ $0x10, SI
 	SUBQ $0x10, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, BX
 	SUBQ $0x08, BX
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive6
-	VPANDN       (CX)(SI*8), Y0, Y4
-	VPOR         Y1, Y4, Y4
-	VPBROADCASTB (DX), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      (AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(SI*8)
-	VPANDN       32(CX)(SI*8), Y0, Y4
-	VPOR         Y1, Y4, Y4
-	VPBROADCASTB (DX), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      32(AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)(SI*8)
+	VPANDN       (CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPBROADCASTB (DX), Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y4
+	VMOVDQU      (AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*8)
+	VPANDN       32(CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y3
+	VMOVDQU      32(AX)(SI*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(SI*8)
 
 inactive6:
 	ADDQ $0x01, DX
@@ -11676,14 +12045,14 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DX
 	JZ           inactive7
-	VPANDN       (CX)(SI*8), Y0, Y3
-	VPOR         Y1, Y3, Y3
-	VMOVQ        DX, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VMOVDQU      (AX)(SI*8), Y5
-	VBLENDVPD    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(SI*8)
+	VPANDN       (CX)(SI*8), Y0, Y2
+	VPOR         Y1, Y2, Y2
+	VMOVQ        DX, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(SI*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(SI*8)
 
 inactive7:
 	SHRQ $0x04, DX
@@ -11694,14 +12063,14 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DX
 	JZ           inactive8
-	VPANDN       (CX)(SI*8), X0, X3
-	VPOR         X1, X3, X3
-	VMOVQ        DX, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VMOVDQU      (AX)(SI*8), X5
-	VBLENDVPD    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(SI*8)
+	VPANDN       (CX)(SI*8), X0, X2
+	VPOR         X1, X2, X2
+	VMOVQ        DX, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(SI*8), X4
+	VBLENDVPD    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(SI*8)
 
 inactive8:
 	SHRQ $0x02, DX
@@ -11712,12 +12081,12 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DX
 	JZ           inactive9
-	VMOVQ        (CX)(SI*8), X3
-	VPANDN       X3, X0, X0
+	VMOVQ        (CX)(SI*8), X2
+	VPANDN       X2, X0, X0
 	VPOR         X1, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y2, Y1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
 	VMOVQ        (AX)(SI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(SI*8)
@@ -11741,26 +12110,56 @@ TEXT ·fillMasked8AVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTQ value+32(FP), Z1
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	SUBQ         $0x40, BX
-	JB           vectorDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// One vector a turn.
-vector1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
 	VMOVDQU64  (CX)(SI*1), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVQ      (DX), K1
+	KMOVQ      DI, K1
 	VMOVDQU8   Z2, K1, (AX)(SI*1)
 
 inactive3:
+	MOVQ       8(DX), DI
+	TESTQ      DI, DI
+	JZ         inactive4
+	VMOVDQU64  64(CX)(SI*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVQ      DI, K1
+	VMOVDQU8   Z2, K1, 64(AX)(SI*1)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   vectorDone6
+
+	// 64 lanes a turn.
+vector5:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive7
+	VMOVDQU64  (CX)(SI*1), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVQ      DI, K1
+	VMOVDQU8   Z2, K1, (AX)(SI*1)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vector1
+	JAE  vector5
 
-vectorDone2:
+vectorDone6:
 	ADDQ  $0x40, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11788,51 +12187,92 @@ TEXT ·fillMasked16AVX512(SB), NOSPLIT, $0-48
 	VPBROADCASTQ value+32(FP), Z1
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
 	VMOVDQU64  (CX)(SI*2), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVD      (DX), K1
+	KMOVD      DI, K1
 	VMOVDQU16  Z2, K1, (AX)(SI*2)
 	VMOVDQU64  64(CX)(SI*2), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVD      4(DX), K1
+	SHRQ       $0x20, DI
+	KMOVD      DI, K1
 	VMOVDQU16  Z2, K1, 64(AX)(SI*2)
 
 inactive3:
+	MOVQ       8(DX), DI
+	TESTQ      DI, DI
+	JZ         inactive4
+	VMOVDQU64  128(CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVD      DI, K1
+	VMOVDQU16  Z2, K1, 128(AX)(SI*2)
+	VMOVDQU64  192(CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	SHRQ       $0x20, DI
+	KMOVD      DI, K1
+	VMOVDQU16  Z2, K1, 192(AX)(SI*2)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive7
+	VMOVDQU64  (CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	KMOVD      DI, K1
+	VMOVDQU16  Z2, K1, (AX)(SI*2)
+	VMOVDQU64  64(CX)(SI*2), Z2
+	VPTERNLOGQ $0xd8, Z0, Z1, Z2
+	SHRQ       $0x20, DI
+	KMOVD      DI, K1
+	VMOVDQU16  Z2, K1, 64(AX)(SI*2)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// One vector a turn.
-vector4:
+	// 32 lanes a turn.
+vector8:
 	MOVL       (DX), DI
 	TESTQ      DI, DI
-	JZ         inactive6
+	JZ         inactive10
 	VMOVDQU64  (CX)(SI*2), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVD      (DX), K1
+	KMOVD      DI, K1
 	VMOVDQU16  Z2, K1, (AX)(SI*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -11861,49 +12301,52 @@ TEXT ·fillMasked32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
 	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
 	VMOVDQU64  (CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	KMOVW      (DX), K1
+	KMOVW      DI, K1
 	VMOVDQU32  Z2, K1, (AX)(SI*4)
 	VMOVDQU64  64(CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	KMOVW      2(DX), K1
+	SHRQ       $0x10, DI
+	KMOVW      DI, K1
 	VMOVDQU32  Z2, K1, 64(AX)(SI*4)
 	VMOVDQU64  128(CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	KMOVW      4(DX), K1
+	SHRQ       $0x10, DI
+	KMOVW      DI, K1
 	VMOVDQU32  Z2, K1, 128(AX)(SI*4)
 	VMOVDQU64  192(CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	KMOVW      6(DX), K1
+	SHRQ       $0x10, DI
+	KMOVW      DI, K1
 	VMOVDQU32  Z2, K1, 192(AX)(SI*4)
 
 inactive3:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive6
 	VMOVDQU64  (CX)(SI*4), Z2
 	VPTERNLOGD $0xd8, Z0, Z1, Z2
-	KMOVW      (DX), K1
+	KMOVW      DI, K1
 	VMOVDQU32  Z2, K1, (AX)(SI*4)
 
 inactive6:
@@ -11941,49 +12384,52 @@ TEXT ·fillMasked64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
 	SUBQ         $0x20, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
 	VMOVDQU64  (CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVB      (DX), K1
+	KMOVB      DI, K1
 	VMOVDQU64  Z2, K1, (AX)(SI*8)
 	VMOVDQU64  64(CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVB      1(DX), K1
+	SHRQ       $0x08, DI
+	KMOVB      DI, K1
 	VMOVDQU64  Z2, K1, 64(AX)(SI*8)
 	VMOVDQU64  128(CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVB      2(DX), K1
+	SHRQ       $0x08, DI
+	KMOVB      DI, K1
 	VMOVDQU64  Z2, K1, 128(AX)(SI*8)
 	VMOVDQU64  192(CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVB      3(DX), K1
+	SHRQ       $0x08, DI
+	KMOVB      DI, K1
 	VMOVDQU64  Z2, K1, 192(AX)(SI*8)
 
 inactive3:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX    (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive6
 	VMOVDQU64  (CX)(SI*8), Z2
 	VPTERNLOGQ $0xd8, Z0, Z1, Z2
-	KMOVB      (DX), K1
+	KMOVB      DI, K1
 	VMOVDQU64  Z2, K1, (AX)(SI*8)
 
 inactive6:
@@ -12022,11 +12468,11 @@ TEXT ·selectMasked8AVX2(SB), NOSPLIT, $0-48
 	XORL    R8, R8
 	VMOVDQU laneBit8<>+0(SB), Y0
 	VMOVDQU spread<>+0(SB), Y1
-	SUBQ    $0x40, DI
-	JB      vectorsDone2
+	SUBQ    $0x00000080, DI
+	JB      groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
@@ -12054,21 +12500,87 @@ vectors1:
 	VMOVDQU      Y4, 32(AX)(R8*1)
 
 inactive3:
+	MOVQ         8(SI), R9
+	TESTQ        R9, R9
+	JZ           inactive4
+	VMOVDQU      64(CX)(R8*1), Y2
+	VPAND        64(DX)(R8*1), Y2, Y3
+	VPANDN       64(BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD 8(SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      64(AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 64(AX)(R8*1)
+	VMOVDQU      96(CX)(R8*1), Y2
+	VPAND        96(DX)(R8*1), Y2, Y3
+	VPANDN       96(BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD 12(SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      96(AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R8*1)
+
+inactive4:
+	ADDQ $0x10, SI
+	ADDQ $0x00000080, R8
+	SUBQ $0x00000080, DI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, DI
+	SUBQ $0x40, DI
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive7
+	VMOVDQU      (CX)(R8*1), Y2
+	VPAND        (DX)(R8*1), Y2, Y3
+	VPANDN       (BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD (SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      (AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*1)
+	VMOVDQU      32(CX)(R8*1), Y2
+	VPAND        32(DX)(R8*1), Y2, Y3
+	VPANDN       32(BX)(R8*1), Y2, Y2
+	VPOR         Y2, Y3, Y2
+	VPBROADCASTD 4(SI), Y3
+	VPSHUFB      Y1, Y3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQB     Y0, Y3, Y3
+	VMOVDQU      32(AX)(R8*1), Y4
+	VPBLENDVB    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(R8*1)
+
+inactive7:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, DI
 	SUBQ $0x20, DI
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 32 lanes a turn.
+vector8:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
-	JZ           inactive6
+	JZ           inactive10
 	VMOVDQU      (CX)(R8*1), Y2
 	VPAND        (DX)(R8*1), Y2, Y3
 	VPANDN       (BX)(R8*1), Y2, Y2
@@ -12081,13 +12593,13 @@ vector4:
 	VPBLENDVB    Y3, Y2, Y4, Y4
 	VMOVDQU      Y4, (AX)(R8*1)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12097,7 +12609,7 @@ vectorDone5:
 	TESTQ        $0x00000010, DI
 	JZ           no16
 	TESTL        $0x0000ffff, SI
-	JZ           inactive7
+	JZ           inactive11
 	VMOVDQU      (CX)(R8*1), X2
 	VPAND        (DX)(R8*1), X2, X3
 	VPANDN       (BX)(R8*1), X2, X2
@@ -12111,7 +12623,7 @@ vectorDone5:
 	VPBLENDVB    X3, X2, X4, X4
 	VMOVDQU      X4, (AX)(R8*1)
 
-inactive7:
+inactive11:
 	SHRQ $0x10, SI
 	ADDQ $0x10, R8
 
@@ -12119,7 +12631,7 @@ no16:
 	TESTQ        $0x00000008, DI
 	JZ           no8
 	TESTL        $0x000000ff, SI
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(R8*1), X2
 	VMOVQ        (DX)(R8*1), X3
 	VPAND        X3, X2, X3
@@ -12135,7 +12647,7 @@ no16:
 	VPBLENDVB    X3, X2, X4, X4
 	VMOVQ        X4, (AX)(R8*1)
 
-inactive8:
+inactive12:
 	SHRQ $0x08, SI
 	ADDQ $0x08, R8
 
@@ -12143,7 +12655,7 @@ no8:
 	TESTQ        $0x00000004, DI
 	JZ           no4
 	TESTL        $0x0000000f, SI
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(R8*1), X2
 	VMOVD        (DX)(R8*1), X3
 	VPAND        X3, X2, X3
@@ -12159,7 +12671,7 @@ no8:
 	VPBLENDVB    X3, X2, X4, X4
 	VMOVD        X4, (AX)(R8*1)
 
-inactive9:
+inactive13:
 	SHRQ $0x04, SI
 	ADDQ $0x04, R8
 
@@ -12167,7 +12679,7 @@ no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
 	TESTL        $0x00000003, SI
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(R8*1), R9
 	VMOVD        R9, X2
 	MOVWLZX      (DX)(R8*1), R9
@@ -12187,7 +12699,7 @@ no4:
 	VPBLENDVB    X3, X2, X4, X4
 	VPEXTRW      $0x00, X4, (AX)(R8*1)
 
-inactive10:
+inactive14:
 	SHRQ $0x02, SI
 	ADDQ $0x02, R8
 
@@ -12195,7 +12707,7 @@ no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
 	TESTL        $0x00000001, SI
-	JZ           inactive11
+	JZ           inactive15
 	MOVBLZX      (CX)(R8*1), CX
 	VMOVD        CX, X2
 	MOVBLZX      (DX)(R8*1), CX
@@ -12215,7 +12727,7 @@ no2:
 	VPBLENDVB    X3, X2, X0, X0
 	VPEXTRB      $0x00, X0, (AX)(R8*1)
 
-inactive11:
+inactive15:
 	SHRQ $0x01, SI
 	ADDQ $0x01, R8
 
@@ -12235,11 +12747,11 @@ TEXT ·selectMasked16AVX2(SB), NOSPLIT, $0-48
 	MOVQ    n+40(FP), DI
 	XORL    R8, R8
 	VMOVDQU laneBit16<>+0(SB), Y0
-	SUBQ    $0x40, DI
-	JB      vectorsDone2
+	SUBQ    $0x00000080, DI
+	JB      groupsDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
@@ -12285,21 +12797,123 @@ vectors1:
 	VMOVDQU      Y3, 96(AX)(R8*2)
 
 inactive3:
+	MOVQ         8(SI), R9
+	TESTQ        R9, R9
+	JZ           inactive4
+	VMOVDQU      128(CX)(R8*2), Y1
+	VPAND        128(DX)(R8*2), Y1, Y2
+	VPANDN       128(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 8(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      128(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 128(AX)(R8*2)
+	VMOVDQU      160(CX)(R8*2), Y1
+	VPAND        160(DX)(R8*2), Y1, Y2
+	VPANDN       160(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 10(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      160(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 160(AX)(R8*2)
+	VMOVDQU      192(CX)(R8*2), Y1
+	VPAND        192(DX)(R8*2), Y1, Y2
+	VPANDN       192(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 12(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 192(AX)(R8*2)
+	VMOVDQU      224(CX)(R8*2), Y1
+	VPAND        224(DX)(R8*2), Y1, Y2
+	VPANDN       224(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 14(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 224(AX)(R8*2)
+
+inactive4:
+	ADDQ $0x10, SI
+	ADDQ $0x00000080, R8
+	SUBQ $0x00000080, DI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, DI
+	SUBQ $0x40, DI
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (SI), R9
+	TESTQ        R9, R9
+	JZ           inactive7
+	VMOVDQU      (CX)(R8*2), Y1
+	VPAND        (DX)(R8*2), Y1, Y2
+	VPANDN       (BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW (SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      (AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*2)
+	VMOVDQU      32(CX)(R8*2), Y1
+	VPAND        32(DX)(R8*2), Y1, Y2
+	VPANDN       32(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 2(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      32(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 32(AX)(R8*2)
+	VMOVDQU      64(CX)(R8*2), Y1
+	VPAND        64(DX)(R8*2), Y1, Y2
+	VPANDN       64(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 4(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      64(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 64(AX)(R8*2)
+	VMOVDQU      96(CX)(R8*2), Y1
+	VPAND        96(DX)(R8*2), Y1, Y2
+	VPANDN       96(BX)(R8*2), Y1, Y1
+	VPOR         Y1, Y2, Y1
+	VPBROADCASTW 6(SI), Y2
+	VPAND        Y0, Y2, Y2
+	VPCMPEQW     Y0, Y2, Y2
+	VMOVDQU      96(AX)(R8*2), Y3
+	VPBLENDVB    Y2, Y1, Y3, Y3
+	VMOVDQU      Y3, 96(AX)(R8*2)
+
+inactive7:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 16 lanes a turn.
+vector8:
 	MOVWLZX      (SI), R9
 	TESTQ        R9, R9
-	JZ           inactive6
+	JZ           inactive10
 	VMOVDQU      (CX)(R8*2), Y1
 	VPAND        (DX)(R8*2), Y1, Y2
 	VPANDN       (BX)(R8*2), Y1, Y1
@@ -12311,13 +12925,13 @@ vector4:
 	VPBLENDVB    Y2, Y1, Y3, Y3
 	VMOVDQU      Y3, (AX)(R8*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x02, SI
 	ADDQ $0x10, R8
 	SUBQ $0x10, DI
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x10, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12327,7 +12941,7 @@ vectorDone5:
 	TESTQ        $0x00000008, DI
 	JZ           no8
 	TESTL        $0x000000ff, SI
-	JZ           inactive7
+	JZ           inactive11
 	VMOVDQU      (CX)(R8*2), X1
 	VPAND        (DX)(R8*2), X1, X2
 	VPANDN       (BX)(R8*2), X1, X1
@@ -12340,7 +12954,7 @@ vectorDone5:
 	VPBLENDVB    X2, X1, X3, X3
 	VMOVDQU      X3, (AX)(R8*2)
 
-inactive7:
+inactive11:
 	SHRQ $0x08, SI
 	ADDQ $0x08, R8
 
@@ -12348,7 +12962,7 @@ no8:
 	TESTQ        $0x00000004, DI
 	JZ           no4
 	TESTL        $0x0000000f, SI
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(R8*2), X1
 	VMOVQ        (DX)(R8*2), X2
 	VPAND        X2, X1, X2
@@ -12363,7 +12977,7 @@ no8:
 	VPBLENDVB    X2, X1, X3, X3
 	VMOVQ        X3, (AX)(R8*2)
 
-inactive8:
+inactive12:
 	SHRQ $0x04, SI
 	ADDQ $0x04, R8
 
@@ -12371,7 +12985,7 @@ no4:
 	TESTQ        $0x00000002, DI
 	JZ           no2
 	TESTL        $0x00000003, SI
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(R8*2), X1
 	VMOVD        (DX)(R8*2), X2
 	VPAND        X2, X1, X2
@@ -12386,7 +13000,7 @@ no4:
 	VPBLENDVB    X2, X1, X3, X3
 	VMOVD        X3, (AX)(R8*2)
 
-inactive9:
+inactive13:
 	SHRQ $0x02, SI
 	ADDQ $0x02, R8
 
@@ -12394,7 +13008,7 @@ no2:
 	TESTQ        $0x00000001, DI
 	JZ           no1
 	TESTL        $0x00000001, SI
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(R8*2), CX
 	VMOVD        CX, X1
 	MOVWLZX      (DX)(R8*2), CX
@@ -12413,7 +13027,7 @@ no2:
 	VPBLENDVB    X2, X1, X0, X0
 	VPEXTRW      $0x00, X0, (AX)(R8*2)
 
-inactive10:
+inactive14:
 	SHRQ $0x01, SI
 	ADDQ $0x01, R8
 
@@ -12425,84 +13039,80 @@ return:
 // func selectMasked32AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
 // Requires: AVX, AVX2
 TEXT ·selectMasked32AVX2(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    mask+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    base+24(FP), BX
-	MOVQ    active+32(FP), SI
-	MOVQ    n+40(FP), DI
-	XORL    R8, R8
-	VMOVDQU toSign32<>+0(SB), Y0
-	SUBQ    $0x20, DI
-	JB      vectorsDone2
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ active+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORL R8, R8
+	SUBQ $0x20, DI
+	JB   groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VMOVDQU      (CX)(R8*4), Y1
-	VPAND        (DX)(R8*4), Y1, Y2
-	VPANDN       (BX)(R8*4), Y1, Y1
-	VPOR         Y1, Y2, Y1
-	VPBROADCASTB (SI), Y2
-	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      (CX)(R8*4), Y0
+	VPAND        (DX)(R8*4), Y0, Y1
+	VPANDN       (BX)(R8*4), Y0, Y0
+	VPOR         Y0, Y1, Y0
+	VPBROADCASTD (SI), Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y2
 	VMOVDQU      (AX)(R8*4), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y3
+	VBLENDVPS    Y2, Y0, Y3, Y3
 	VMOVDQU      Y3, (AX)(R8*4)
-	VMOVDQU      32(CX)(R8*4), Y1
-	VPAND        32(DX)(R8*4), Y1, Y2
-	VPANDN       32(BX)(R8*4), Y1, Y1
-	VPOR         Y1, Y2, Y1
-	VPBROADCASTB 1(SI), Y2
-	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      32(CX)(R8*4), Y0
+	VPAND        32(DX)(R8*4), Y0, Y2
+	VPANDN       32(BX)(R8*4), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVD      toSign32<>+32(SB), Y1, Y2
 	VMOVDQU      32(AX)(R8*4), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y3
+	VBLENDVPS    Y2, Y0, Y3, Y3
 	VMOVDQU      Y3, 32(AX)(R8*4)
-	VMOVDQU      64(CX)(R8*4), Y1
-	VPAND        64(DX)(R8*4), Y1, Y2
-	VPANDN       64(BX)(R8*4), Y1, Y1
-	VPOR         Y1, Y2, Y1
-	VPBROADCASTB 2(SI), Y2
-	VPSLLVD      Y0, Y2, Y2
+	VMOVDQU      64(CX)(R8*4), Y0
+	VPAND        64(DX)(R8*4), Y0, Y2
+	VPANDN       64(BX)(R8*4), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVD      toSign32<>+64(SB), Y1, Y2
 	VMOVDQU      64(AX)(R8*4), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y3
+	VBLENDVPS    Y2, Y0, Y3, Y3
 	VMOVDQU      Y3, 64(AX)(R8*4)
-	VMOVDQU      96(CX)(R8*4), Y1
-	VPAND        96(DX)(R8*4), Y1, Y2
-	VPANDN       96(BX)(R8*4), Y1, Y1
-	VPOR         Y1, Y2, Y1
-	VPBROADCASTB 3(SI), Y2
-	VPSLLVD      Y0, Y2, Y2
-	VMOVDQU      96(AX)(R8*4), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y3
-	VMOVDQU      Y3, 96(AX)(R8*4)
+	VMOVDQU      96(CX)(R8*4), Y0
+	VPAND        96(DX)(R8*4), Y0, Y2
+	VPANDN       96(BX)(R8*4), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVD      toSign32<>+96(SB), Y1, Y1
+	VMOVDQU      96(AX)(R8*4), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVDQU      Y2, 96(AX)(R8*4)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VMOVDQU      (CX)(R8*4), Y1
-	VPAND        (DX)(R8*4), Y1, Y2
-	VPANDN       (BX)(R8*4), Y1, Y1
-	VPOR         Y1, Y2, Y1
-	VPBROADCASTB (SI), Y2
-	VPSLLVD      Y0, Y2, Y2
-	VMOVDQU      (AX)(R8*4), Y3
-	VBLENDVPS    Y2, Y1, Y3, Y3
-	VMOVDQU      Y3, (AX)(R8*4)
+	VMOVDQU      (CX)(R8*4), Y0
+	VPAND        (DX)(R8*4), Y0, Y1
+	VPANDN       (BX)(R8*4), Y0, Y0
+	VPOR         Y0, Y1, Y0
+	VPBROADCASTB (SI), Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
+	VMOVDQU      (AX)(R8*4), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*4)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -12521,16 +13131,16 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VMOVDQU      (CX)(R8*4), X1
-	VPAND        (DX)(R8*4), X1, X2
-	VPANDN       (BX)(R8*4), X1, X1
-	VPOR         X1, X2, X1
-	VMOVQ        SI, X2
-	VPBROADCASTB X2, Y2
-	VPSLLVD      Y0, Y2, Y2
-	VMOVDQU      (AX)(R8*4), X3
-	VBLENDVPS    X2, X1, X3, X3
-	VMOVDQU      X3, (AX)(R8*4)
+	VMOVDQU      (CX)(R8*4), X0
+	VPAND        (DX)(R8*4), X0, X1
+	VPANDN       (BX)(R8*4), X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
+	VMOVDQU      (AX)(R8*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVDQU      X2, (AX)(R8*4)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -12541,18 +13151,18 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (CX)(R8*4), X1
-	VMOVQ        (DX)(R8*4), X2
-	VPAND        X2, X1, X2
-	VMOVQ        (BX)(R8*4), X3
-	VPANDN       X3, X1, X1
-	VPOR         X1, X2, X1
-	VMOVQ        SI, X2
-	VPBROADCASTB X2, Y2
-	VPSLLVD      Y0, Y2, Y2
-	VMOVQ        (AX)(R8*4), X3
-	VBLENDVPS    X2, X1, X3, X3
-	VMOVQ        X3, (AX)(R8*4)
+	VMOVQ        (CX)(R8*4), X0
+	VMOVQ        (DX)(R8*4), X1
+	VPAND        X1, X0, X1
+	VMOVQ        (BX)(R8*4), X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
+	VMOVQ        (AX)(R8*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(R8*4)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -12563,18 +13173,18 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (CX)(R8*4), X1
-	VMOVD        (DX)(R8*4), X2
-	VPAND        X2, X1, X2
-	VMOVD        (BX)(R8*4), X3
-	VPANDN       X3, X1, X1
-	VPOR         X1, X2, X1
-	VMOVQ        SI, X2
-	VPBROADCASTB X2, Y2
-	VPSLLVD      Y0, Y2, Y2
-	VMOVD        (AX)(R8*4), X0
-	VBLENDVPS    X2, X1, X0, X0
-	VMOVD        X0, (AX)(R8*4)
+	VMOVD        (CX)(R8*4), X0
+	VMOVD        (DX)(R8*4), X1
+	VPAND        X1, X0, X1
+	VMOVD        (BX)(R8*4), X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
+	VMOVD        (AX)(R8*4), X2
+	VBLENDVPS    X1, X0, X2, X2
+	VMOVD        X2, (AX)(R8*4)
 
 inactive9:
 	SHRQ $0x01, SI
@@ -12588,94 +13198,88 @@ return:
 // func selectMasked64AVX2(dst unsafe.Pointer, mask unsafe.Pointer, src unsafe.Pointer, base unsafe.Pointer, active unsafe.Pointer, n int)
 // Requires: AVX, AVX2
 TEXT ·selectMasked64AVX2(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    mask+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    base+24(FP), BX
-	MOVQ    active+32(FP), SI
-	MOVQ    n+40(FP), DI
-	XORL    R8, R8
-	VMOVDQU toSign64<>+0(SB), Y0
-	VMOVDQU toSign64<>+32(SB), Y1
-	SUBQ    $0x10, DI
-	JB      vectorsDone2
+	MOVQ dst+0(FP), AX
+	MOVQ mask+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ base+24(FP), BX
+	MOVQ active+32(FP), SI
+	MOVQ n+40(FP), DI
+	XORL R8, R8
+	SUBQ $0x10, DI
+	JB   groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VMOVDQU      (CX)(R8*8), Y2
-	VPAND        (DX)(R8*8), Y2, Y3
-	VPANDN       (BX)(R8*8), Y2, Y2
-	VPOR         Y2, Y3, Y2
-	VPBROADCASTB (SI), Y3
-	VPSLLVQ      Y0, Y3, Y3
-	VMOVDQU      (AX)(R8*8), Y4
-	VBLENDVPD    Y3, Y2, Y4, Y4
-	VMOVDQU      Y4, (AX)(R8*8)
-	VMOVDQU      32(CX)(R8*8), Y2
-	VPAND        32(DX)(R8*8), Y2, Y3
-	VPANDN       32(BX)(R8*8), Y2, Y2
-	VPOR         Y2, Y3, Y2
-	VPBROADCASTB (SI), Y3
-	VPSLLVQ      Y1, Y3, Y3
-	VMOVDQU      32(AX)(R8*8), Y4
-	VBLENDVPD    Y3, Y2, Y4, Y4
-	VMOVDQU      Y4, 32(AX)(R8*8)
-	VMOVDQU      64(CX)(R8*8), Y2
-	VPAND        64(DX)(R8*8), Y2, Y3
-	VPANDN       64(BX)(R8*8), Y2, Y2
-	VPOR         Y2, Y3, Y2
-	VPBROADCASTB 1(SI), Y3
-	VPSLLVQ      Y0, Y3, Y3
-	VMOVDQU      64(AX)(R8*8), Y4
-	VBLENDVPD    Y3, Y2, Y4, Y4
-	VMOVDQU      Y4, 64(AX)(R8*8)
-	VMOVDQU      96(CX)(R8*8), Y2
-	VPAND        96(DX)(R8*8), Y2, Y3
-	VPANDN       96(BX)(R8*8), Y2, Y2
-	VPOR         Y2, Y3, Y2
-	VPBROADCASTB 1(SI), Y3
-	VPSLLVQ      Y1, Y3, Y3
-	VMOVDQU      96(AX)(R8*8), Y4
-	VBLENDVPD    Y3, Y2, Y4, Y4
-	VMOVDQU      Y4, 96(AX)(R8*8)
+	VMOVDQU      (CX)(R8*8), Y0
+	VPAND        (DX)(R8*8), Y0, Y1
+	VPANDN       (BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y1, Y0
+	VPBROADCASTW (SI), Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y2
+	VMOVDQU      (AX)(R8*8), Y3
+	VBLENDVPD    Y2, Y0, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*8)
+	VMOVDQU      32(CX)(R8*8), Y0
+	VPAND        32(DX)(R8*8), Y0, Y2
+	VPANDN       32(BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVQ      toSign64<>+32(SB), Y1, Y2
+	VMOVDQU      32(AX)(R8*8), Y3
+	VBLENDVPD    Y2, Y0, Y3, Y3
+	VMOVDQU      Y3, 32(AX)(R8*8)
+	VMOVDQU      64(CX)(R8*8), Y0
+	VPAND        64(DX)(R8*8), Y0, Y2
+	VPANDN       64(BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVQ      toSign64<>+64(SB), Y1, Y2
+	VMOVDQU      64(AX)(R8*8), Y3
+	VBLENDVPD    Y2, Y0, Y3, Y3
+	VMOVDQU      Y3, 64(AX)(R8*8)
+	VMOVDQU      96(CX)(R8*8), Y0
+	VPAND        96(DX)(R8*8), Y0, Y2
+	VPANDN       96(BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVQ      toSign64<>+96(SB), Y1, Y1
+	VMOVDQU      96(AX)(R8*8), Y2
+	VBLENDVPD    Y1, Y0, Y2, Y2
+	VMOVDQU      Y2, 96(AX)(R8*8)
 
 inactive3:
 	ADDQ $0x02, SI
 	ADDQ $0x10, R8
 	SUBQ $0x10, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VMOVDQU      (CX)(R8*8), Y2
-	VPAND        (DX)(R8*8), Y2, Y3
-	VPANDN       (BX)(R8*8), Y2, Y2
-	VPOR         Y2, Y3, Y2
-	VPBROADCASTB (SI), Y3
-	VPSLLVQ      Y0, Y3, Y3
-	VMOVDQU      (AX)(R8*8), Y4
-	VBLENDVPD    Y3, Y2, Y4, Y4
-	VMOVDQU      Y4, (AX)(R8*8)
-	VMOVDQU      32(CX)(R8*8), Y2
-	VPAND        32(DX)(R8*8), Y2, Y3
-	VPANDN       32(BX)(R8*8), Y2, Y2
-	VPOR         Y2, Y3, Y2
-	VPBROADCASTB (SI), Y3
-	VPSLLVQ      Y1, Y3, Y3
-	VMOVDQU      32(AX)(R8*8), Y4
-	VBLENDVPD    Y3, Y2, Y4, Y4
-	VMOVDQU      Y4, 32(AX)(R8*8)
+	VMOVDQU      (CX)(R8*8), Y0
+	VPAND        (DX)(R8*8), Y0, Y1
+	VPANDN       (BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y1, Y0
+	VPBROADCASTB (SI), Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y2
+	VMOVDQU      (AX)(R8*8), Y3
+	VBLENDVPD    Y2, Y0, Y3, Y3
+	VMOVDQU      Y3, (AX)(R8*8)
+	VMOVDQU      32(CX)(R8*8), Y0
+	VPAND        32(DX)(R8*8), Y0, Y2
+	VPANDN       32(BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y2, Y0
+	VPSLLVQ      toSign64<>+32(SB), Y1, Y1
+	VMOVDQU      32(AX)(R8*8), Y2
+	VBLENDVPD    Y1, Y0, Y2, Y2
+	VMOVDQU      Y2, 32(AX)(R8*8)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -12694,16 +13298,16 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VMOVDQU      (CX)(R8*8), Y1
-	VPAND        (DX)(R8*8), Y1, Y2
-	VPANDN       (BX)(R8*8), Y1, Y1
-	VPOR         Y1, Y2, Y1
-	VMOVQ        SI, X2
-	VPBROADCASTB X2, Y2
-	VPSLLVQ      Y0, Y2, Y2
-	VMOVDQU      (AX)(R8*8), Y3
-	VBLENDVPD    Y2, Y1, Y3, Y3
-	VMOVDQU      Y3, (AX)(R8*8)
+	VMOVDQU      (CX)(R8*8), Y0
+	VPAND        (DX)(R8*8), Y0, Y1
+	VPANDN       (BX)(R8*8), Y0, Y0
+	VPOR         Y0, Y1, Y0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
+	VMOVDQU      (AX)(R8*8), Y2
+	VBLENDVPD    Y1, Y0, Y2, Y2
+	VMOVDQU      Y2, (AX)(R8*8)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -12714,16 +13318,16 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVDQU      (CX)(R8*8), X1
-	VPAND        (DX)(R8*8), X1, X2
-	VPANDN       (BX)(R8*8), X1, X1
-	VPOR         X1, X2, X1
-	VMOVQ        SI, X2
-	VPBROADCASTB X2, Y2
-	VPSLLVQ      Y0, Y2, Y2
-	VMOVDQU      (AX)(R8*8), X3
-	VBLENDVPD    X2, X1, X3, X3
-	VMOVDQU      X3, (AX)(R8*8)
+	VMOVDQU      (CX)(R8*8), X0
+	VPAND        (DX)(R8*8), X0, X1
+	VPANDN       (BX)(R8*8), X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
+	VMOVDQU      (AX)(R8*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVDQU      X2, (AX)(R8*8)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -12734,18 +13338,18 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVQ        (CX)(R8*8), X1
-	VMOVQ        (DX)(R8*8), X2
-	VPAND        X2, X1, X2
-	VMOVQ        (BX)(R8*8), X3
-	VPANDN       X3, X1, X1
-	VPOR         X1, X2, X1
-	VMOVQ        SI, X2
-	VPBROADCASTB X2, Y2
-	VPSLLVQ      Y0, Y2, Y2
-	VMOVQ        (AX)(R8*8), X0
-	VBLENDVPD    X2, X1, X0, X0
-	VMOVQ        X0, (AX)(R8*8)
+	VMOVQ        (CX)(R8*8), X0
+	VMOVQ        (DX)(R8*8), X1
+	VPAND        X1, X0, X1
+	VMOVQ        (BX)(R8*8), X2
+	VPANDN       X2, X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        SI, X1
+	VPBROADCASTB X1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
+	VMOVQ        (AX)(R8*8), X2
+	VBLENDVPD    X1, X0, X2, X2
+	VMOVQ        X2, (AX)(R8*8)
 
 inactive9:
 	SHRQ $0x01, SI
@@ -12766,27 +13370,59 @@ TEXT ·selectMasked8AVX512(SB), NOSPLIT, $0-48
 	MOVQ active+32(FP), SI
 	MOVQ n+40(FP), DI
 	XORL R8, R8
-	SUBQ $0x40, DI
-	JB   vectorDone2
+	SUBQ $0x00000080, DI
+	JB   groupsDone2
 
-	// One vector a turn.
-vector1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
 	VMOVDQU64  (CX)(R8*1), Z0
 	VMOVDQU64  (DX)(R8*1), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*1), Z1, Z0
-	KMOVQ      (SI), K1
+	KMOVQ      R9, K1
 	VMOVDQU8   Z0, K1, (AX)(R8*1)
 
 inactive3:
+	MOVQ       8(SI), R9
+	TESTQ      R9, R9
+	JZ         inactive4
+	VMOVDQU64  64(CX)(R8*1), Z0
+	VMOVDQU64  64(DX)(R8*1), Z1
+	VPTERNLOGQ $0xca, 64(BX)(R8*1), Z1, Z0
+	KMOVQ      R9, K1
+	VMOVDQU8   Z0, K1, 64(AX)(R8*1)
+
+inactive4:
+	ADDQ $0x10, SI
+	ADDQ $0x00000080, R8
+	SUBQ $0x00000080, DI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, DI
+	SUBQ $0x40, DI
+	JB   vectorDone6
+
+	// 64 lanes a turn.
+vector5:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive7
+	VMOVDQU64  (CX)(R8*1), Z0
+	VMOVDQU64  (DX)(R8*1), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*1), Z1, Z0
+	KMOVQ      R9, K1
+	VMOVDQU8   Z0, K1, (AX)(R8*1)
+
+inactive7:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vector1
+	JAE  vector5
 
-vectorDone2:
+vectorDone6:
 	ADDQ  $0x40, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12816,54 +13452,99 @@ TEXT ·selectMasked16AVX512(SB), NOSPLIT, $0-48
 	MOVQ active+32(FP), SI
 	MOVQ n+40(FP), DI
 	XORL R8, R8
-	SUBQ $0x40, DI
-	JB   vectorsDone2
+	SUBQ $0x00000080, DI
+	JB   groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
 	VMOVDQU64  (CX)(R8*2), Z0
 	VMOVDQU64  (DX)(R8*2), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
-	KMOVD      (SI), K1
+	KMOVD      R9, K1
 	VMOVDQU16  Z0, K1, (AX)(R8*2)
 	VMOVDQU64  64(CX)(R8*2), Z0
 	VMOVDQU64  64(DX)(R8*2), Z1
 	VPTERNLOGQ $0xca, 64(BX)(R8*2), Z1, Z0
-	KMOVD      4(SI), K1
+	SHRQ       $0x20, R9
+	KMOVD      R9, K1
 	VMOVDQU16  Z0, K1, 64(AX)(R8*2)
 
 inactive3:
-	ADDQ $0x08, SI
-	ADDQ $0x40, R8
-	SUBQ $0x40, DI
-	JAE  vectors1
-
-vectorsDone2:
-	ADDQ $0x40, DI
-	SUBQ $0x20, DI
-	JB   vectorDone5
-
-	// One vector a turn.
-vector4:
-	MOVL       (SI), R9
+	MOVQ       8(SI), R9
 	TESTQ      R9, R9
-	JZ         inactive6
+	JZ         inactive4
+	VMOVDQU64  128(CX)(R8*2), Z0
+	VMOVDQU64  128(DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, 128(BX)(R8*2), Z1, Z0
+	KMOVD      R9, K1
+	VMOVDQU16  Z0, K1, 128(AX)(R8*2)
+	VMOVDQU64  192(CX)(R8*2), Z0
+	VMOVDQU64  192(DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, 192(BX)(R8*2), Z1, Z0
+	SHRQ       $0x20, R9
+	KMOVD      R9, K1
+	VMOVDQU16  Z0, K1, 192(AX)(R8*2)
+
+inactive4:
+	ADDQ $0x10, SI
+	ADDQ $0x00000080, R8
+	SUBQ $0x00000080, DI
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, DI
+	SUBQ $0x40, DI
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive7
 	VMOVDQU64  (CX)(R8*2), Z0
 	VMOVDQU64  (DX)(R8*2), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
-	KMOVD      (SI), K1
+	KMOVD      R9, K1
+	VMOVDQU16  Z0, K1, (AX)(R8*2)
+	VMOVDQU64  64(CX)(R8*2), Z0
+	VMOVDQU64  64(DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, 64(BX)(R8*2), Z1, Z0
+	SHRQ       $0x20, R9
+	KMOVD      R9, K1
+	VMOVDQU16  Z0, K1, 64(AX)(R8*2)
+
+inactive7:
+	ADDQ $0x08, SI
+	ADDQ $0x40, R8
+	SUBQ $0x40, DI
+	JAE  group5
+
+groupDone6:
+	ADDQ $0x40, DI
+	SUBQ $0x20, DI
+	JB   vectorDone9
+
+	// 32 lanes a turn.
+vector8:
+	MOVL       (SI), R9
+	TESTQ      R9, R9
+	JZ         inactive10
+	VMOVDQU64  (CX)(R8*2), Z0
+	VMOVDQU64  (DX)(R8*2), Z1
+	VPTERNLOGQ $0xca, (BX)(R8*2), Z1, Z0
+	KMOVD      R9, K1
 	VMOVDQU16  Z0, K1, (AX)(R8*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, DI
 	TESTQ DI, DI
 	JZ    return
@@ -12894,46 +13575,49 @@ TEXT ·selectMasked32AVX512(SB), NOSPLIT, $0-48
 	MOVQ n+40(FP), DI
 	XORL R8, R8
 	SUBQ $0x40, DI
-	JB   vectorsDone2
+	JB   groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
 	VMOVDQU64  (CX)(R8*4), Z0
 	VMOVDQU64  (DX)(R8*4), Z1
 	VPTERNLOGD $0xca, (BX)(R8*4), Z1, Z0
-	KMOVW      (SI), K1
+	KMOVW      R9, K1
 	VMOVDQU32  Z0, K1, (AX)(R8*4)
 	VMOVDQU64  64(CX)(R8*4), Z0
 	VMOVDQU64  64(DX)(R8*4), Z1
 	VPTERNLOGD $0xca, 64(BX)(R8*4), Z1, Z0
-	KMOVW      2(SI), K1
+	SHRQ       $0x10, R9
+	KMOVW      R9, K1
 	VMOVDQU32  Z0, K1, 64(AX)(R8*4)
 	VMOVDQU64  128(CX)(R8*4), Z0
 	VMOVDQU64  128(DX)(R8*4), Z1
 	VPTERNLOGD $0xca, 128(BX)(R8*4), Z1, Z0
-	KMOVW      4(SI), K1
+	SHRQ       $0x10, R9
+	KMOVW      R9, K1
 	VMOVDQU32  Z0, K1, 128(AX)(R8*4)
 	VMOVDQU64  192(CX)(R8*4), Z0
 	VMOVDQU64  192(DX)(R8*4), Z1
 	VPTERNLOGD $0xca, 192(BX)(R8*4), Z1, Z0
-	KMOVW      6(SI), K1
+	SHRQ       $0x10, R9
+	KMOVW      R9, K1
 	VMOVDQU32  Z0, K1, 192(AX)(R8*4)
 
 inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -12941,7 +13625,7 @@ vector4:
 	VMOVDQU64  (CX)(R8*4), Z0
 	VMOVDQU64  (DX)(R8*4), Z1
 	VPTERNLOGD $0xca, (BX)(R8*4), Z1, Z0
-	KMOVW      (SI), K1
+	KMOVW      R9, K1
 	VMOVDQU32  Z0, K1, (AX)(R8*4)
 
 inactive6:
@@ -12981,46 +13665,49 @@ TEXT ·selectMasked64AVX512(SB), NOSPLIT, $0-48
 	MOVQ n+40(FP), DI
 	XORL R8, R8
 	SUBQ $0x20, DI
-	JB   vectorsDone2
+	JB   groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
 	VMOVDQU64  (CX)(R8*8), Z0
 	VMOVDQU64  (DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*8), Z1, Z0
-	KMOVB      (SI), K1
+	KMOVB      R9, K1
 	VMOVDQU64  Z0, K1, (AX)(R8*8)
 	VMOVDQU64  64(CX)(R8*8), Z0
 	VMOVDQU64  64(DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, 64(BX)(R8*8), Z1, Z0
-	KMOVB      1(SI), K1
+	SHRQ       $0x08, R9
+	KMOVB      R9, K1
 	VMOVDQU64  Z0, K1, 64(AX)(R8*8)
 	VMOVDQU64  128(CX)(R8*8), Z0
 	VMOVDQU64  128(DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, 128(BX)(R8*8), Z1, Z0
-	KMOVB      2(SI), K1
+	SHRQ       $0x08, R9
+	KMOVB      R9, K1
 	VMOVDQU64  Z0, K1, 128(AX)(R8*8)
 	VMOVDQU64  192(CX)(R8*8), Z0
 	VMOVDQU64  192(DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, 192(BX)(R8*8), Z1, Z0
-	KMOVB      3(SI), K1
+	SHRQ       $0x08, R9
+	KMOVB      R9, K1
 	VMOVDQU64  Z0, K1, 192(AX)(R8*8)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX    (SI), R9
 	TESTQ      R9, R9
@@ -13028,7 +13715,7 @@ vector4:
 	VMOVDQU64  (CX)(R8*8), Z0
 	VMOVDQU64  (DX)(R8*8), Z1
 	VPTERNLOGQ $0xca, (BX)(R8*8), Z1, Z0
-	KMOVB      (SI), K1
+	KMOVB      R9, K1
 	VMOVDQU64  Z0, K1, (AX)(R8*8)
 
 inactive6:
@@ -13070,11 +13757,11 @@ TEXT ·extractMasked8AVX2(SB), NOSPLIT, $0-56
 	XORL         SI, SI
 	VMOVDQU      laneBit8<>+0(SB), Y3
 	VMOVDQU      spread<>+0(SB), Y4
-	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
@@ -13104,21 +13791,91 @@ vectors1:
 	VMOVDQU      Y7, 32(AX)(SI*1)
 
 inactive3:
+	MOVQ         8(DX), DI
+	TESTQ        DI, DI
+	JZ           inactive4
+	VMOVDQU      64(CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD 8(DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      64(AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 64(AX)(SI*1)
+	VMOVDQU      96(CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD 12(DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      96(AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 96(AX)(SI*1)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive7
+	VMOVDQU      (CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD (DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      (AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, (AX)(SI*1)
+	VMOVDQU      32(CX)(SI*1), Y5
+	VPSRLVQ      Y0, Y5, Y5
+	VPAND        Y1, Y5, Y5
+	VPXOR        Y2, Y5, Y5
+	VPSUBB       Y2, Y5, Y5
+	VPBROADCASTD 4(DX), Y6
+	VPSHUFB      Y4, Y6, Y6
+	VPAND        Y3, Y6, Y6
+	VPCMPEQB     Y3, Y6, Y6
+	VMOVDQU      32(AX)(SI*1), Y7
+	VPBLENDVB    Y6, Y5, Y7, Y7
+	VMOVDQU      Y7, 32(AX)(SI*1)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, BX
 	SUBQ $0x20, BX
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 32 lanes a turn.
+vector8:
 	MOVL         (DX), DI
 	TESTQ        DI, DI
-	JZ           inactive6
+	JZ           inactive10
 	VMOVDQU      (CX)(SI*1), Y5
 	VPSRLVQ      Y0, Y5, Y5
 	VPAND        Y1, Y5, Y5
@@ -13132,13 +13889,13 @@ vector4:
 	VPBLENDVB    Y6, Y5, Y7, Y7
 	VMOVDQU      Y7, (AX)(SI*1)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -13148,7 +13905,7 @@ vectorDone5:
 	TESTQ        $0x00000010, BX
 	JZ           no16
 	TESTL        $0x0000ffff, DX
-	JZ           inactive7
+	JZ           inactive11
 	VMOVDQU      (CX)(SI*1), X5
 	VPSRLVQ      X0, X5, X5
 	VPAND        X1, X5, X5
@@ -13163,7 +13920,7 @@ vectorDone5:
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVDQU      X7, (AX)(SI*1)
 
-inactive7:
+inactive11:
 	SHRQ $0x10, DX
 	ADDQ $0x10, SI
 
@@ -13171,7 +13928,7 @@ no16:
 	TESTQ        $0x00000008, BX
 	JZ           no8
 	TESTL        $0x000000ff, DX
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(SI*1), X5
 	VPSRLVQ      X0, X5, X5
 	VPAND        X1, X5, X5
@@ -13186,7 +13943,7 @@ no16:
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVQ        X7, (AX)(SI*1)
 
-inactive8:
+inactive12:
 	SHRQ $0x08, DX
 	ADDQ $0x08, SI
 
@@ -13194,7 +13951,7 @@ no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
 	TESTL        $0x0000000f, DX
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(SI*1), X5
 	VPSRLVQ      X0, X5, X5
 	VPAND        X1, X5, X5
@@ -13209,7 +13966,7 @@ no8:
 	VPBLENDVB    X6, X5, X7, X7
 	VMOVD        X7, (AX)(SI*1)
 
-inactive9:
+inactive13:
 	SHRQ $0x04, DX
 	ADDQ $0x04, SI
 
@@ -13217,7 +13974,7 @@ no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
 	TESTL        $0x00000003, DX
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(SI*1), DI
 	VMOVD        DI, X5
 	VPSRLVQ      X0, X5, X5
@@ -13234,7 +13991,7 @@ no4:
 	VPBLENDVB    X6, X5, X7, X7
 	VPEXTRW      $0x00, X7, (AX)(SI*1)
 
-inactive10:
+inactive14:
 	SHRQ $0x02, DX
 	ADDQ $0x02, SI
 
@@ -13242,7 +13999,7 @@ no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
 	TESTL        $0x00000001, DX
-	JZ           inactive11
+	JZ           inactive15
 	MOVBLZX      (CX)(SI*1), CX
 	VMOVD        CX, X5
 	VPSRLVQ      X0, X5, X0
@@ -13259,7 +14016,7 @@ no2:
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRB      $0x00, X2, (AX)(SI*1)
 
-inactive11:
+inactive15:
 	SHRQ $0x01, DX
 	ADDQ $0x01, SI
 
@@ -13280,11 +14037,11 @@ TEXT ·extractMasked16AVX2(SB), NOSPLIT, $0-56
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
 	VMOVDQU      laneBit16<>+0(SB), Y3
-	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ         (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
@@ -13334,21 +14091,131 @@ vectors1:
 	VMOVDQU      Y6, 96(AX)(SI*2)
 
 inactive3:
+	MOVQ         8(DX), DI
+	TESTQ        DI, DI
+	JZ           inactive4
+	VMOVDQU      128(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 8(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      128(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 128(AX)(SI*2)
+	VMOVDQU      160(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 10(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      160(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 160(AX)(SI*2)
+	VMOVDQU      192(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 12(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      192(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 192(AX)(SI*2)
+	VMOVDQU      224(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 14(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      224(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 224(AX)(SI*2)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ         (DX), DI
+	TESTQ        DI, DI
+	JZ           inactive7
+	VMOVDQU      (CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW (DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      (AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*2)
+	VMOVDQU      32(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 2(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      32(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*2)
+	VMOVDQU      64(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 4(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      64(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(SI*2)
+	VMOVDQU      96(CX)(SI*2), Y4
+	VPSRLVQ      Y0, Y4, Y4
+	VPAND        Y1, Y4, Y4
+	VPXOR        Y2, Y4, Y4
+	VPSUBW       Y2, Y4, Y4
+	VPBROADCASTW 6(DX), Y5
+	VPAND        Y3, Y5, Y5
+	VPCMPEQW     Y3, Y5, Y5
+	VMOVDQU      96(AX)(SI*2), Y6
+	VPBLENDVB    Y5, Y4, Y6, Y6
+	VMOVDQU      Y6, 96(AX)(SI*2)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group5
 
-vectorsDone2:
+groupDone6:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
-	JB   vectorDone5
+	JB   vectorDone9
 
-	// As few vectors as a byte of the mask is for.
-vector4:
+	// 16 lanes a turn.
+vector8:
 	MOVWLZX      (DX), DI
 	TESTQ        DI, DI
-	JZ           inactive6
+	JZ           inactive10
 	VMOVDQU      (CX)(SI*2), Y4
 	VPSRLVQ      Y0, Y4, Y4
 	VPAND        Y1, Y4, Y4
@@ -13361,13 +14228,13 @@ vector4:
 	VPBLENDVB    Y5, Y4, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x02, DX
 	ADDQ $0x10, SI
 	SUBQ $0x10, BX
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x10, BX
 	TESTQ BX, BX
 	JZ    return
@@ -13377,7 +14244,7 @@ vectorDone5:
 	TESTQ        $0x00000008, BX
 	JZ           no8
 	TESTL        $0x000000ff, DX
-	JZ           inactive7
+	JZ           inactive11
 	VMOVDQU      (CX)(SI*2), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -13391,7 +14258,7 @@ vectorDone5:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVDQU      X6, (AX)(SI*2)
 
-inactive7:
+inactive11:
 	SHRQ $0x08, DX
 	ADDQ $0x08, SI
 
@@ -13399,7 +14266,7 @@ no8:
 	TESTQ        $0x00000004, BX
 	JZ           no4
 	TESTL        $0x0000000f, DX
-	JZ           inactive8
+	JZ           inactive12
 	VMOVQ        (CX)(SI*2), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -13413,7 +14280,7 @@ no8:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVQ        X6, (AX)(SI*2)
 
-inactive8:
+inactive12:
 	SHRQ $0x04, DX
 	ADDQ $0x04, SI
 
@@ -13421,7 +14288,7 @@ no4:
 	TESTQ        $0x00000002, BX
 	JZ           no2
 	TESTL        $0x00000003, DX
-	JZ           inactive9
+	JZ           inactive13
 	VMOVD        (CX)(SI*2), X4
 	VPSRLVQ      X0, X4, X4
 	VPAND        X1, X4, X4
@@ -13435,7 +14302,7 @@ no4:
 	VPBLENDVB    X5, X4, X6, X6
 	VMOVD        X6, (AX)(SI*2)
 
-inactive9:
+inactive13:
 	SHRQ $0x02, DX
 	ADDQ $0x02, SI
 
@@ -13443,7 +14310,7 @@ no2:
 	TESTQ        $0x00000001, BX
 	JZ           no1
 	TESTL        $0x00000001, DX
-	JZ           inactive10
+	JZ           inactive14
 	MOVWLZX      (CX)(SI*2), CX
 	VMOVD        CX, X4
 	VPSRLVQ      X0, X4, X0
@@ -13459,7 +14326,7 @@ no2:
 	VPBLENDVB    X1, X0, X2, X2
 	VPEXTRW      $0x00, X2, (AX)(SI*2)
 
-inactive10:
+inactive14:
 	SHRQ $0x01, DX
 	ADDQ $0x01, SI
 
@@ -13479,82 +14346,78 @@ TEXT ·extractMasked32AVX2(SB), NOSPLIT, $0-56
 	VPBROADCASTQ sign+48(FP), Y2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      toSign32<>+0(SB), Y3
 	SUBQ         $0x20, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
-	VMOVDQU      (CX)(SI*4), Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPXOR        Y2, Y4, Y4
-	VPSUBD       Y2, Y4, Y4
-	VPBROADCASTB (DX), Y5
-	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      (CX)(SI*4), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBD       Y2, Y3, Y3
+	VPBROADCASTD (DX), Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y5
 	VMOVDQU      (AX)(SI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
+	VBLENDVPS    Y5, Y3, Y6, Y6
 	VMOVDQU      Y6, (AX)(SI*4)
-	VMOVDQU      32(CX)(SI*4), Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPXOR        Y2, Y4, Y4
-	VPSUBD       Y2, Y4, Y4
-	VPBROADCASTB 1(DX), Y5
-	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      32(CX)(SI*4), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBD       Y2, Y3, Y3
+	VPSLLVD      toSign32<>+32(SB), Y4, Y5
 	VMOVDQU      32(AX)(SI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
+	VBLENDVPS    Y5, Y3, Y6, Y6
 	VMOVDQU      Y6, 32(AX)(SI*4)
-	VMOVDQU      64(CX)(SI*4), Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPXOR        Y2, Y4, Y4
-	VPSUBD       Y2, Y4, Y4
-	VPBROADCASTB 2(DX), Y5
-	VPSLLVD      Y3, Y5, Y5
+	VMOVDQU      64(CX)(SI*4), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBD       Y2, Y3, Y3
+	VPSLLVD      toSign32<>+64(SB), Y4, Y5
 	VMOVDQU      64(AX)(SI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
+	VBLENDVPS    Y5, Y3, Y6, Y6
 	VMOVDQU      Y6, 64(AX)(SI*4)
-	VMOVDQU      96(CX)(SI*4), Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPXOR        Y2, Y4, Y4
-	VPSUBD       Y2, Y4, Y4
-	VPBROADCASTB 3(DX), Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVDQU      96(AX)(SI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 96(AX)(SI*4)
+	VMOVDQU      96(CX)(SI*4), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBD       Y2, Y3, Y3
+	VPSLLVD      toSign32<>+96(SB), Y4, Y4
+	VMOVDQU      96(AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(SI*4)
 
 inactive3:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive6
-	VMOVDQU      (CX)(SI*4), Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPXOR        Y2, Y4, Y4
-	VPSUBD       Y2, Y4, Y4
-	VPBROADCASTB (DX), Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVDQU      (AX)(SI*4), Y6
-	VBLENDVPS    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(SI*4)
+	VMOVDQU      (CX)(SI*4), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBD       Y2, Y3, Y3
+	VPBROADCASTB (DX), Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(SI*4), Y5
+	VBLENDVPS    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*4)
 
 inactive6:
 	ADDQ $0x01, DX
@@ -13573,17 +14436,17 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DX
 	JZ           inactive7
-	VMOVDQU      (CX)(SI*4), X4
-	VPSRLVQ      X0, X4, X4
-	VPAND        X1, X4, X4
-	VPXOR        X2, X4, X4
-	VPSUBD       X2, X4, X4
-	VMOVQ        DX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVDQU      (AX)(SI*4), X6
-	VBLENDVPS    X5, X4, X6, X6
-	VMOVDQU      X6, (AX)(SI*4)
+	VMOVDQU      (CX)(SI*4), X3
+	VPSRLVQ      X0, X3, X3
+	VPAND        X1, X3, X3
+	VPXOR        X2, X3, X3
+	VPSUBD       X2, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(SI*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(SI*4)
 
 inactive7:
 	SHRQ $0x04, DX
@@ -13594,17 +14457,17 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DX
 	JZ           inactive8
-	VMOVQ        (CX)(SI*4), X4
-	VPSRLVQ      X0, X4, X4
-	VPAND        X1, X4, X4
-	VPXOR        X2, X4, X4
-	VPSUBD       X2, X4, X4
-	VMOVQ        DX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVD      Y3, Y5, Y5
-	VMOVQ        (AX)(SI*4), X6
-	VBLENDVPS    X5, X4, X6, X6
-	VMOVQ        X6, (AX)(SI*4)
+	VMOVQ        (CX)(SI*4), X3
+	VPSRLVQ      X0, X3, X3
+	VPAND        X1, X3, X3
+	VPXOR        X2, X3, X3
+	VPSUBD       X2, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVD      toSign32<>+0(SB), Y4, Y4
+	VMOVQ        (AX)(SI*4), X5
+	VBLENDVPS    X4, X3, X5, X5
+	VMOVQ        X5, (AX)(SI*4)
 
 inactive8:
 	SHRQ $0x02, DX
@@ -13615,14 +14478,14 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DX
 	JZ           inactive9
-	VMOVD        (CX)(SI*4), X4
-	VPSRLVQ      X0, X4, X0
+	VMOVD        (CX)(SI*4), X3
+	VPSRLVQ      X0, X3, X0
 	VPAND        X1, X0, X0
 	VPXOR        X2, X0, X0
 	VPSUBD       X2, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y3, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	VMOVD        (AX)(SI*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(SI*4)
@@ -13647,93 +14510,87 @@ TEXT ·extractMasked64AVX2(SB), NOSPLIT, $0-56
 	VPBROADCASTQ sign+48(FP), Y2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	VMOVDQU      toSign64<>+0(SB), Y3
-	VMOVDQU      toSign64<>+32(SB), Y4
 	SUBQ         $0x10, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive3
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSRLVQ      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPXOR        Y2, Y5, Y5
-	VPSUBQ       Y2, Y5, Y5
-	VPBROADCASTB (DX), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      (AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*8)
-	VMOVDQU      32(CX)(SI*8), Y5
-	VPSRLVQ      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPXOR        Y2, Y5, Y5
-	VPSUBQ       Y2, Y5, Y5
-	VPBROADCASTB (DX), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      32(AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(SI*8)
-	VMOVDQU      64(CX)(SI*8), Y5
-	VPSRLVQ      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPXOR        Y2, Y5, Y5
-	VPSUBQ       Y2, Y5, Y5
-	VPBROADCASTB 1(DX), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      64(AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 64(AX)(SI*8)
-	VMOVDQU      96(CX)(SI*8), Y5
-	VPSRLVQ      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPXOR        Y2, Y5, Y5
-	VPSUBQ       Y2, Y5, Y5
-	VPBROADCASTB 1(DX), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      96(AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 96(AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VPBROADCASTW (DX), Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y5
+	VMOVDQU      (AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*8)
+	VMOVDQU      32(CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y4, Y5
+	VMOVDQU      32(AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(SI*8)
+	VMOVDQU      64(CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VPSLLVQ      toSign64<>+64(SB), Y4, Y5
+	VMOVDQU      64(AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(SI*8)
+	VMOVDQU      96(CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VPSLLVQ      toSign64<>+96(SB), Y4, Y4
+	VMOVDQU      96(AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(SI*8)
 
 inactive3:
 	ADDQ $0x02, DX
 	ADDQ $0x10, SI
 	SUBQ $0x10, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, BX
 	SUBQ $0x08, BX
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (DX), DI
 	TESTQ        DI, DI
 	JZ           inactive6
-	VMOVDQU      (CX)(SI*8), Y5
-	VPSRLVQ      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPXOR        Y2, Y5, Y5
-	VPSUBQ       Y2, Y5, Y5
-	VPBROADCASTB (DX), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      (AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(SI*8)
-	VMOVDQU      32(CX)(SI*8), Y5
-	VPSRLVQ      Y0, Y5, Y5
-	VPAND        Y1, Y5, Y5
-	VPXOR        Y2, Y5, Y5
-	VPSUBQ       Y2, Y5, Y5
-	VPBROADCASTB (DX), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      32(AX)(SI*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VPBROADCASTB (DX), Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y5
+	VMOVDQU      (AX)(SI*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, (AX)(SI*8)
+	VMOVDQU      32(CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y4, Y4
+	VMOVDQU      32(AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(SI*8)
 
 inactive6:
 	ADDQ $0x01, DX
@@ -13752,17 +14609,17 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, DX
 	JZ           inactive7
-	VMOVDQU      (CX)(SI*8), Y4
-	VPSRLVQ      Y0, Y4, Y4
-	VPAND        Y1, Y4, Y4
-	VPXOR        Y2, Y4, Y4
-	VPSUBQ       Y2, Y4, Y4
-	VMOVQ        DX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      (AX)(SI*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), Y3
+	VPSRLVQ      Y0, Y3, Y3
+	VPAND        Y1, Y3, Y3
+	VPXOR        Y2, Y3, Y3
+	VPSUBQ       Y2, Y3, Y3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(SI*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(SI*8)
 
 inactive7:
 	SHRQ $0x04, DX
@@ -13773,17 +14630,17 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, DX
 	JZ           inactive8
-	VMOVDQU      (CX)(SI*8), X4
-	VPSRLVQ      X0, X4, X4
-	VPAND        X1, X4, X4
-	VPXOR        X2, X4, X4
-	VPSUBQ       X2, X4, X4
-	VMOVQ        DX, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      (AX)(SI*8), X6
-	VBLENDVPD    X5, X4, X6, X6
-	VMOVDQU      X6, (AX)(SI*8)
+	VMOVDQU      (CX)(SI*8), X3
+	VPSRLVQ      X0, X3, X3
+	VPAND        X1, X3, X3
+	VPXOR        X2, X3, X3
+	VPSUBQ       X2, X3, X3
+	VMOVQ        DX, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(SI*8), X5
+	VBLENDVPD    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(SI*8)
 
 inactive8:
 	SHRQ $0x02, DX
@@ -13794,14 +14651,14 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, DX
 	JZ           inactive9
-	VMOVQ        (CX)(SI*8), X4
-	VPSRLVQ      X0, X4, X0
+	VMOVQ        (CX)(SI*8), X3
+	VPSRLVQ      X0, X3, X0
 	VPAND        X1, X0, X0
 	VPXOR        X2, X0, X0
 	VPSUBQ       X2, X0, X0
 	VMOVQ        DX, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y3, Y1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
 	VMOVQ        (AX)(SI*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(SI*8)
@@ -13826,11 +14683,11 @@ TEXT ·extractMasked8AVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTQ sign+48(FP), Z2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	SUBQ         $0x40, BX
-	JB           vectorDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// One vector a turn.
-vector1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
@@ -13838,16 +14695,50 @@ vector1:
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBB     Z2, Z3, Z3
-	KMOVQ      (DX), K1
+	KMOVQ      DI, K1
 	VMOVDQU8   Z3, K1, (AX)(SI*1)
 
 inactive3:
+	MOVQ       8(DX), DI
+	TESTQ      DI, DI
+	JZ         inactive4
+	VMOVDQU64  64(CX)(SI*1), Z3
+	VPSRLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	KMOVQ      DI, K1
+	VMOVDQU8   Z3, K1, 64(AX)(SI*1)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   vectorDone6
+
+	// 64 lanes a turn.
+vector5:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive7
+	VMOVDQU64  (CX)(SI*1), Z3
+	VPSRLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBB     Z2, Z3, Z3
+	KMOVQ      DI, K1
+	VMOVDQU8   Z3, K1, (AX)(SI*1)
+
+inactive7:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vector1
+	JAE  vector5
 
-vectorDone2:
+vectorDone6:
 	ADDQ  $0x40, BX
 	TESTQ BX, BX
 	JZ    return
@@ -13878,11 +14769,11 @@ TEXT ·extractMasked16AVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTQ sign+48(FP), Z2
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
-	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	SUBQ         $0x00000080, BX
+	JB           groupsDone2
 
-	// 2 vectors a turn.
-vectors1:
+	// 2 times 64 lanes a turn.
+groups1:
 	MOVQ       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
@@ -13890,45 +14781,94 @@ vectors1:
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
-	KMOVD      (DX), K1
+	KMOVD      DI, K1
 	VMOVDQU16  Z3, K1, (AX)(SI*2)
 	VMOVDQU64  64(CX)(SI*2), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
-	KMOVD      4(DX), K1
+	SHRQ       $0x20, DI
+	KMOVD      DI, K1
 	VMOVDQU16  Z3, K1, 64(AX)(SI*2)
 
 inactive3:
-	ADDQ $0x08, DX
-	ADDQ $0x40, SI
-	SUBQ $0x40, BX
-	JAE  vectors1
-
-vectorsDone2:
-	ADDQ $0x40, BX
-	SUBQ $0x20, BX
-	JB   vectorDone5
-
-	// One vector a turn.
-vector4:
-	MOVL       (DX), DI
+	MOVQ       8(DX), DI
 	TESTQ      DI, DI
-	JZ         inactive6
+	JZ         inactive4
+	VMOVDQU64  128(CX)(SI*2), Z3
+	VPSRLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	KMOVD      DI, K1
+	VMOVDQU16  Z3, K1, 128(AX)(SI*2)
+	VMOVDQU64  192(CX)(SI*2), Z3
+	VPSRLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	SHRQ       $0x20, DI
+	KMOVD      DI, K1
+	VMOVDQU16  Z3, K1, 192(AX)(SI*2)
+
+inactive4:
+	ADDQ $0x10, DX
+	ADDQ $0x00000080, SI
+	SUBQ $0x00000080, BX
+	JAE  groups1
+
+groupsDone2:
+	ADDQ $0x00000080, BX
+	SUBQ $0x40, BX
+	JB   groupDone6
+
+	// 64 lanes a turn.
+group5:
+	MOVQ       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive7
 	VMOVDQU64  (CX)(SI*2), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBW     Z2, Z3, Z3
-	KMOVD      (DX), K1
+	KMOVD      DI, K1
+	VMOVDQU16  Z3, K1, (AX)(SI*2)
+	VMOVDQU64  64(CX)(SI*2), Z3
+	VPSRLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	SHRQ       $0x20, DI
+	KMOVD      DI, K1
+	VMOVDQU16  Z3, K1, 64(AX)(SI*2)
+
+inactive7:
+	ADDQ $0x08, DX
+	ADDQ $0x40, SI
+	SUBQ $0x40, BX
+	JAE  group5
+
+groupDone6:
+	ADDQ $0x40, BX
+	SUBQ $0x20, BX
+	JB   vectorDone9
+
+	// 32 lanes a turn.
+vector8:
+	MOVL       (DX), DI
+	TESTQ      DI, DI
+	JZ         inactive10
+	VMOVDQU64  (CX)(SI*2), Z3
+	VPSRLVQ    Z0, Z3, Z3
+	VPTERNLOGQ $0x6a, Z2, Z1, Z3
+	VPSUBW     Z2, Z3, Z3
+	KMOVD      DI, K1
 	VMOVDQU16  Z3, K1, (AX)(SI*2)
 
-inactive6:
+inactive10:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vector4
+	JAE  vector8
 
-vectorDone5:
+vectorDone9:
 	ADDQ  $0x20, BX
 	TESTQ BX, BX
 	JZ    return
@@ -13960,10 +14900,10 @@ TEXT ·extractMasked32AVX512(SB), NOSPLIT, $0-56
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
 	SUBQ         $0x40, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
@@ -13971,39 +14911,42 @@ vectors1:
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
-	KMOVW      (DX), K1
+	KMOVW      DI, K1
 	VMOVDQU32  Z3, K1, (AX)(SI*4)
 	VMOVDQU64  64(CX)(SI*4), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
-	KMOVW      2(DX), K1
+	SHRQ       $0x10, DI
+	KMOVW      DI, K1
 	VMOVDQU32  Z3, K1, 64(AX)(SI*4)
 	VMOVDQU64  128(CX)(SI*4), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
-	KMOVW      4(DX), K1
+	SHRQ       $0x10, DI
+	KMOVW      DI, K1
 	VMOVDQU32  Z3, K1, 128(AX)(SI*4)
 	VMOVDQU64  192(CX)(SI*4), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
-	KMOVW      6(DX), K1
+	SHRQ       $0x10, DI
+	KMOVW      DI, K1
 	VMOVDQU32  Z3, K1, 192(AX)(SI*4)
 
 inactive3:
 	ADDQ $0x08, DX
 	ADDQ $0x40, SI
 	SUBQ $0x40, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, BX
 	SUBQ $0x10, BX
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (DX), DI
 	TESTQ      DI, DI
@@ -14012,7 +14955,7 @@ vector4:
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGD $0x6a, Z2, Z1, Z3
 	VPSUBD     Z2, Z3, Z3
-	KMOVW      (DX), K1
+	KMOVW      DI, K1
 	VMOVDQU32  Z3, K1, (AX)(SI*4)
 
 inactive6:
@@ -14053,10 +14996,10 @@ TEXT ·extractMasked64AVX512(SB), NOSPLIT, $0-56
 	MOVQ         n+24(FP), BX
 	XORL         SI, SI
 	SUBQ         $0x20, BX
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL       (DX), DI
 	TESTQ      DI, DI
 	JZ         inactive3
@@ -14064,39 +15007,42 @@ vectors1:
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
-	KMOVB      (DX), K1
+	KMOVB      DI, K1
 	VMOVDQU64  Z3, K1, (AX)(SI*8)
 	VMOVDQU64  64(CX)(SI*8), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
-	KMOVB      1(DX), K1
+	SHRQ       $0x08, DI
+	KMOVB      DI, K1
 	VMOVDQU64  Z3, K1, 64(AX)(SI*8)
 	VMOVDQU64  128(CX)(SI*8), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
-	KMOVB      2(DX), K1
+	SHRQ       $0x08, DI
+	KMOVB      DI, K1
 	VMOVDQU64  Z3, K1, 128(AX)(SI*8)
 	VMOVDQU64  192(CX)(SI*8), Z3
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
-	KMOVB      3(DX), K1
+	SHRQ       $0x08, DI
+	KMOVB      DI, K1
 	VMOVDQU64  Z3, K1, 192(AX)(SI*8)
 
 inactive3:
 	ADDQ $0x04, DX
 	ADDQ $0x20, SI
 	SUBQ $0x20, BX
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, BX
 	SUBQ $0x08, BX
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX    (DX), DI
 	TESTQ      DI, DI
@@ -14105,7 +15051,7 @@ vector4:
 	VPSRLVQ    Z0, Z3, Z3
 	VPTERNLOGQ $0x6a, Z2, Z1, Z3
 	VPSUBQ     Z2, Z3, Z3
-	KMOVB      (DX), K1
+	KMOVB      DI, K1
 	VMOVDQU64  Z3, K1, (AX)(SI*8)
 
 inactive6:
@@ -14148,102 +15094,98 @@ TEXT ·extractEachMaskedUnsigned8AVX2(SB), NOSPLIT, $0-48
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVZXBD    (CX)(R8*1), Y4
-	VPSRLVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVZXBD    (CX)(R8*1), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTD (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VPMOVZXBD    (AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, (AX)(R8*1)
-	VPAND        32(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, (AX)(R8*1)
+	VPAND        32(DX)(R8*4), Y0, Y2
 	VPMOVZXBD    8(CX)(R8*1), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        32(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 1(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VPMOVZXBD    8(AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 8(AX)(R8*1)
-	VPAND        64(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, 8(AX)(R8*1)
+	VPAND        64(DX)(R8*4), Y0, Y2
 	VPMOVZXBD    16(CX)(R8*1), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        64(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 2(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VPMOVZXBD    16(AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 16(AX)(R8*1)
-	VPAND        96(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, 16(AX)(R8*1)
+	VPAND        96(DX)(R8*4), Y0, Y2
 	VPMOVZXBD    24(CX)(R8*1), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        96(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 3(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXBD    24(AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 24(AX)(R8*1)
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VPMOVZXBD    24(AX)(R8*1), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVQ        X2, 24(AX)(R8*1)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVZXBD    (CX)(R8*1), Y4
-	VPSRLVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXBD    (AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, (AX)(R8*1)
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVZXBD    (CX)(R8*1), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXBD    (AX)(R8*1), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVQ        X2, (AX)(R8*1)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -14262,19 +15204,19 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPAND        (DX)(R8*4), X0, X3
-	VPMOVZXBD    (CX)(R8*1), X4
-	VPSRLVD      X3, X4, X3
-	VPAND        (BX)(R8*4), X0, X4
-	VPSLLVD      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXBD    (AX)(R8*1), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To8<>+0(SB), X5, X3
-	VMOVD        X3, (AX)(R8*1)
+	VPAND        (DX)(R8*4), X0, X2
+	VPMOVZXBD    (CX)(R8*1), X3
+	VPSRLVD      X2, X3, X2
+	VPAND        (BX)(R8*4), X0, X3
+	VPSLLVD      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXBD    (AX)(R8*1), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To8<>+0(SB), X4, X2
+	VMOVD        X2, (AX)(R8*1)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -14285,25 +15227,25 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
 	MOVWLZX      (CX)(R8*1), R9
+	VMOVD        R9, X3
+	VPMOVZXBD    X3, X3
+	VPSRLVD      X2, X3, X2
+	VMOVQ        (BX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VPSLLVD      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	MOVWLZX      (AX)(R8*1), R9
 	VMOVD        R9, X4
 	VPMOVZXBD    X4, X4
-	VPSRLVD      X3, X4, X3
-	VMOVQ        (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSLLVD      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	MOVWLZX      (AX)(R8*1), R9
-	VMOVD        R9, X5
-	VPMOVZXBD    X5, X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To8<>+0(SB), X5, X3
-	VPEXTRW      $0x00, X3, (AX)(R8*1)
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To8<>+0(SB), X4, X2
+	VPEXTRW      $0x00, X2, (AX)(R8*1)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -14314,19 +15256,19 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
 	MOVBLZX      (CX)(R8*1), CX
-	VMOVD        CX, X4
-	VPMOVZXBD    X4, X4
-	VPSRLVD      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPAND        X4, X0, X0
+	VMOVD        CX, X3
+	VPMOVZXBD    X3, X3
+	VPSRLVD      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
+	VPAND        X3, X0, X0
 	VPSLLVD      X0, X1, X0
-	VPANDN       X3, X0, X0
+	VPANDN       X2, X0, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	MOVBLZX      (AX)(R8*1), CX
 	VMOVD        CX, X2
 	VPMOVZXBD    X2, X2
@@ -14357,102 +15299,98 @@ TEXT ·extractEachMaskedUnsigned16AVX2(SB), NOSPLIT, $0-48
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVZXWD    (CX)(R8*2), Y4
-	VPSRLVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVZXWD    (CX)(R8*2), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTD (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VPMOVZXWD    (AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, (AX)(R8*2)
-	VPAND        32(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, (AX)(R8*2)
+	VPAND        32(DX)(R8*4), Y0, Y2
 	VPMOVZXWD    16(CX)(R8*2), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        32(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 1(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VPMOVZXWD    16(AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 16(AX)(R8*2)
-	VPAND        64(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, 16(AX)(R8*2)
+	VPAND        64(DX)(R8*4), Y0, Y2
 	VPMOVZXWD    32(CX)(R8*2), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        64(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 2(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VPMOVZXWD    32(AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 32(AX)(R8*2)
-	VPAND        96(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, 32(AX)(R8*2)
+	VPAND        96(DX)(R8*4), Y0, Y2
 	VPMOVZXWD    48(CX)(R8*2), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        96(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 3(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXWD    48(AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 48(AX)(R8*2)
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VPMOVZXWD    48(AX)(R8*2), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVDQU      X2, 48(AX)(R8*2)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVZXWD    (CX)(R8*2), Y4
-	VPSRLVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXWD    (AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, (AX)(R8*2)
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVZXWD    (CX)(R8*2), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXWD    (AX)(R8*2), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVDQU      X2, (AX)(R8*2)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -14471,19 +15409,19 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPAND        (DX)(R8*4), X0, X3
-	VPMOVZXWD    (CX)(R8*2), X4
-	VPSRLVD      X3, X4, X3
-	VPAND        (BX)(R8*4), X0, X4
-	VPSLLVD      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVZXWD    (AX)(R8*2), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To16<>+0(SB), X5, X3
-	VMOVQ        X3, (AX)(R8*2)
+	VPAND        (DX)(R8*4), X0, X2
+	VPMOVZXWD    (CX)(R8*2), X3
+	VPSRLVD      X2, X3, X2
+	VPAND        (BX)(R8*4), X0, X3
+	VPSLLVD      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVZXWD    (AX)(R8*2), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To16<>+0(SB), X4, X2
+	VMOVQ        X2, (AX)(R8*2)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -14494,23 +15432,23 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (DX)(R8*4), X3
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVD        (CX)(R8*2), X3
+	VPMOVZXWD    X3, X3
+	VPSRLVD      X2, X3, X2
+	VMOVQ        (BX)(R8*4), X3
 	VPAND        X3, X0, X3
-	VMOVD        (CX)(R8*2), X4
+	VPSLLVD      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVD        (AX)(R8*2), X4
 	VPMOVZXWD    X4, X4
-	VPSRLVD      X3, X4, X3
-	VMOVQ        (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSLLVD      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVD        (AX)(R8*2), X5
-	VPMOVZXWD    X5, X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To16<>+0(SB), X5, X3
-	VMOVD        X3, (AX)(R8*2)
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To16<>+0(SB), X4, X2
+	VMOVD        X2, (AX)(R8*2)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -14521,19 +15459,19 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
 	MOVWLZX      (CX)(R8*2), CX
-	VMOVD        CX, X4
-	VPMOVZXWD    X4, X4
-	VPSRLVD      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPAND        X4, X0, X0
+	VMOVD        CX, X3
+	VPMOVZXWD    X3, X3
+	VPSRLVD      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
+	VPAND        X3, X0, X0
 	VPSLLVD      X0, X1, X0
-	VPANDN       X3, X0, X0
+	VPANDN       X2, X0, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	MOVWLZX      (AX)(R8*2), CX
 	VMOVD        CX, X2
 	VPMOVZXWD    X2, X2
@@ -14564,87 +15502,83 @@ TEXT ·extractEachMaskedUnsigned32AVX2(SB), NOSPLIT, $0-48
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPAND        (DX)(R8*4), Y0, Y3
-	VMOVDQU      (CX)(R8*4), Y4
-	VPSRLVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (DX)(R8*4), Y0, Y2
+	VMOVDQU      (CX)(R8*4), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTD (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VMOVDQU      (AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, (AX)(R8*4)
-	VPAND        32(DX)(R8*4), Y0, Y3
+	VPAND        32(DX)(R8*4), Y0, Y2
 	VMOVDQU      32(CX)(R8*4), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        32(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 1(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VMOVDQU      32(AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 32(AX)(R8*4)
-	VPAND        64(DX)(R8*4), Y0, Y3
+	VPAND        64(DX)(R8*4), Y0, Y2
 	VMOVDQU      64(CX)(R8*4), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        64(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 2(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VMOVDQU      64(AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 64(AX)(R8*4)
-	VPAND        96(DX)(R8*4), Y0, Y3
+	VPAND        96(DX)(R8*4), Y0, Y2
 	VMOVDQU      96(CX)(R8*4), Y4
-	VPSRLVD      Y3, Y4, Y3
+	VPSRLVD      Y2, Y4, Y2
 	VPAND        96(BX)(R8*4), Y0, Y4
 	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB 3(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      96(AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, 96(AX)(R8*4)
+	VPANDN       Y2, Y4, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(R8*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R8*4)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPAND        (DX)(R8*4), Y0, Y3
-	VMOVDQU      (CX)(R8*4), Y4
-	VPSRLVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSLLVD      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(R8*4)
+	VPAND        (DX)(R8*4), Y0, Y2
+	VMOVDQU      (CX)(R8*4), Y3
+	VPSRLVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R8*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*4)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -14663,18 +15597,18 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPAND        (DX)(R8*4), X0, X3
-	VMOVDQU      (CX)(R8*4), X4
-	VPSRLVD      X3, X4, X3
-	VPAND        (BX)(R8*4), X0, X4
-	VPSLLVD      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(R8*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(R8*4)
+	VPAND        (DX)(R8*4), X0, X2
+	VMOVDQU      (CX)(R8*4), X3
+	VPSRLVD      X2, X3, X2
+	VPAND        (BX)(R8*4), X0, X3
+	VPSLLVD      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R8*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(R8*4)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -14685,20 +15619,20 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (DX)(R8*4), X3
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVQ        (CX)(R8*4), X3
+	VPSRLVD      X2, X3, X2
+	VMOVQ        (BX)(R8*4), X3
 	VPAND        X3, X0, X3
-	VMOVQ        (CX)(R8*4), X4
-	VPSRLVD      X3, X4, X3
-	VMOVQ        (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSLLVD      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVQ        (AX)(R8*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVQ        X5, (AX)(R8*4)
+	VPSLLVD      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVQ        (AX)(R8*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVQ        X4, (AX)(R8*4)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -14709,17 +15643,17 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
-	VMOVD        (CX)(R8*4), X4
-	VPSRLVD      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPAND        X4, X0, X0
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVD        (CX)(R8*4), X3
+	VPSRLVD      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
+	VPAND        X3, X0, X0
 	VPSLLVD      X0, X1, X0
-	VPANDN       X3, X0, X0
+	VPANDN       X2, X0, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	VMOVD        (AX)(R8*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(R8*4)
@@ -14747,111 +15681,105 @@ TEXT ·extractEachMaskedUnsigned64AVX2(SB), NOSPLIT, $0-48
 	VPCMPEQD     Y1, Y1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign64<>+0(SB), Y2
-	VMOVDQU      toSign64<>+32(SB), Y3
 	SUBQ         $0x10, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPMOVZXDQ    (DX)(R8*4), Y4
+	VPMOVZXDQ    (DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      (CX)(R8*8), Y3
+	VPSRLVQ      Y2, Y3, Y2
+	VPMOVZXDQ    (BX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VPSLLVQ      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTW (SI), Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y4
+	VMOVDQU      (AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      32(CX)(R8*8), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPMOVZXDQ    16(BX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
-	VMOVDQU      (CX)(R8*8), Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPMOVZXDQ    (BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSLLVQ      Y5, Y1, Y5
-	VPANDN       Y4, Y5, Y4
-	VPBROADCASTB (SI), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      (AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(R8*8)
-	VPMOVZXDQ    16(DX)(R8*4), Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y4
+	VMOVDQU      32(AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(R8*8)
+	VPMOVZXDQ    32(DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      64(CX)(R8*8), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPMOVZXDQ    32(BX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
-	VMOVDQU      32(CX)(R8*8), Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPMOVZXDQ    16(BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSLLVQ      Y5, Y1, Y5
-	VPANDN       Y4, Y5, Y4
-	VPBROADCASTB (SI), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      32(AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)(R8*8)
-	VPMOVZXDQ    32(DX)(R8*4), Y4
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVQ      toSign64<>+64(SB), Y3, Y4
+	VMOVDQU      64(AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, 64(AX)(R8*8)
+	VPMOVZXDQ    48(DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      96(CX)(R8*8), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPMOVZXDQ    48(BX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
-	VMOVDQU      64(CX)(R8*8), Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPMOVZXDQ    32(BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSLLVQ      Y5, Y1, Y5
-	VPANDN       Y4, Y5, Y4
-	VPBROADCASTB 1(SI), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      64(AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 64(AX)(R8*8)
-	VPMOVZXDQ    48(DX)(R8*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      96(CX)(R8*8), Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPMOVZXDQ    48(BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSLLVQ      Y5, Y1, Y5
-	VPANDN       Y4, Y5, Y4
-	VPBROADCASTB 1(SI), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      96(AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 96(AX)(R8*8)
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVQ      toSign64<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R8*8)
 
 inactive3:
 	ADDQ $0x02, SI
 	ADDQ $0x10, R8
 	SUBQ $0x10, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPMOVZXDQ    (DX)(R8*4), Y4
+	VPMOVZXDQ    (DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      (CX)(R8*8), Y3
+	VPSRLVQ      Y2, Y3, Y2
+	VPMOVZXDQ    (BX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VPSLLVQ      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y4
+	VMOVDQU      (AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y2, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      32(CX)(R8*8), Y4
+	VPSRLVQ      Y2, Y4, Y2
+	VPMOVZXDQ    16(BX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
-	VMOVDQU      (CX)(R8*8), Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPMOVZXDQ    (BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSLLVQ      Y5, Y1, Y5
-	VPANDN       Y4, Y5, Y4
-	VPBROADCASTB (SI), Y5
-	VPSLLVQ      Y2, Y5, Y5
-	VMOVDQU      (AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(R8*8)
-	VPMOVZXDQ    16(DX)(R8*4), Y4
-	VPAND        Y4, Y0, Y4
-	VMOVDQU      32(CX)(R8*8), Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPMOVZXDQ    16(BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSLLVQ      Y5, Y1, Y5
-	VPANDN       Y4, Y5, Y4
-	VPBROADCASTB (SI), Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      32(AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, 32(AX)(R8*8)
+	VPSLLVQ      Y4, Y1, Y4
+	VPANDN       Y2, Y4, Y2
+	VPSLLVQ      toSign64<>+32(SB), Y3, Y3
+	VMOVDQU      32(AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 32(AX)(R8*8)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -14870,20 +15798,20 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPMOVZXDQ    (DX)(R8*4), Y3
+	VPMOVZXDQ    (DX)(R8*4), Y2
+	VPAND        Y2, Y0, Y2
+	VMOVDQU      (CX)(R8*8), Y3
+	VPSRLVQ      Y2, Y3, Y2
+	VPMOVZXDQ    (BX)(R8*4), Y3
 	VPAND        Y3, Y0, Y3
-	VMOVDQU      (CX)(R8*8), Y4
-	VPSRLVQ      Y3, Y4, Y3
-	VPMOVZXDQ    (BX)(R8*4), Y4
-	VPAND        Y4, Y0, Y4
-	VPSLLVQ      Y4, Y1, Y4
-	VPANDN       Y3, Y4, Y3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VMOVDQU      (AX)(R8*8), Y5
-	VBLENDVPD    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(R8*8)
+	VPSLLVQ      Y3, Y1, Y3
+	VPANDN       Y2, Y3, Y2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R8*8), Y4
+	VBLENDVPD    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*8)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -14894,20 +15822,20 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VPMOVZXDQ    (DX)(R8*4), X3
+	VPMOVZXDQ    (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVDQU      (CX)(R8*8), X3
+	VPSRLVQ      X2, X3, X2
+	VPMOVZXDQ    (BX)(R8*4), X3
 	VPAND        X3, X0, X3
-	VMOVDQU      (CX)(R8*8), X4
-	VPSRLVQ      X3, X4, X3
-	VPMOVZXDQ    (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSLLVQ      X4, X1, X4
-	VPANDN       X3, X4, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVQ      Y2, Y4, Y4
-	VMOVDQU      (AX)(R8*8), X5
-	VBLENDVPD    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(R8*8)
+	VPSLLVQ      X3, X1, X3
+	VPANDN       X2, X3, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVQ      toSign64<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R8*8), X4
+	VBLENDVPD    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(R8*8)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -14918,19 +15846,19 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
+	VMOVD        (DX)(R8*4), X2
+	VPMOVZXDQ    X2, X2
+	VPAND        X2, X0, X2
+	VMOVQ        (CX)(R8*8), X3
+	VPSRLVQ      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
 	VPMOVZXDQ    X3, X3
-	VPAND        X3, X0, X3
-	VMOVQ        (CX)(R8*8), X4
-	VPSRLVQ      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPMOVZXDQ    X4, X4
-	VPAND        X4, X0, X0
+	VPAND        X3, X0, X0
 	VPSLLVQ      X0, X1, X0
-	VPANDN       X3, X0, X0
+	VPANDN       X2, X0, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y2, Y1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
 	VMOVQ        (AX)(R8*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(R8*8)
@@ -14959,10 +15887,10 @@ TEXT ·extractEachMaskedUnsigned8AVX512(SB), NOSPLIT, $0-48
 	MOVQ       n+40(FP), DI
 	XORL       R8, R8
 	SUBQ       $0x40, DI
-	JB         vectorsDone2
+	JB         groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
@@ -14972,7 +15900,7 @@ vectors1:
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R8*1)
 	VPMOVZXBD  16(CX)(R8*1), Z1
@@ -14981,7 +15909,8 @@ vectors1:
 	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      2(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 16(AX)(R8*1)
 	VPMOVZXBD  32(CX)(R8*1), Z1
@@ -14990,7 +15919,8 @@ vectors1:
 	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      4(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 32(AX)(R8*1)
 	VPMOVZXBD  48(CX)(R8*1), Z1
@@ -14999,7 +15929,8 @@ vectors1:
 	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      6(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 48(AX)(R8*1)
 
@@ -15007,14 +15938,14 @@ inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -15025,7 +15956,7 @@ vector4:
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R8*1)
 
@@ -15080,10 +16011,10 @@ TEXT ·extractEachMaskedUnsigned16AVX512(SB), NOSPLIT, $0-48
 	MOVQ       n+40(FP), DI
 	XORL       R8, R8
 	SUBQ       $0x40, DI
-	JB         vectorsDone2
+	JB         groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
@@ -15093,7 +16024,7 @@ vectors1:
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R8*2)
 	VPMOVZXWD  32(CX)(R8*2), Z1
@@ -15102,7 +16033,8 @@ vectors1:
 	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      2(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 32(AX)(R8*2)
 	VPMOVZXWD  64(CX)(R8*2), Z1
@@ -15111,7 +16043,8 @@ vectors1:
 	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      4(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 64(AX)(R8*2)
 	VPMOVZXWD  96(CX)(R8*2), Z1
@@ -15120,7 +16053,8 @@ vectors1:
 	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      6(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 96(AX)(R8*2)
 
@@ -15128,14 +16062,14 @@ inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -15146,7 +16080,7 @@ vector4:
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R8*2)
 
@@ -15201,10 +16135,10 @@ TEXT ·extractEachMaskedUnsigned32AVX512(SB), NOSPLIT, $0-48
 	MOVQ       n+40(FP), DI
 	XORL       R8, R8
 	SUBQ       $0x40, DI
-	JB         vectorsDone2
+	JB         groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
@@ -15214,7 +16148,7 @@ vectors1:
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, (AX)(R8*4)
 	VMOVDQU64  64(CX)(R8*4), Z1
 	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
@@ -15222,7 +16156,8 @@ vectors1:
 	VMOVDQU8.Z 64(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      2(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, 64(AX)(R8*4)
 	VMOVDQU64  128(CX)(R8*4), Z1
 	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
@@ -15230,7 +16165,8 @@ vectors1:
 	VMOVDQU8.Z 128(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      4(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, 128(AX)(R8*4)
 	VMOVDQU64  192(CX)(R8*4), Z1
 	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
@@ -15238,21 +16174,22 @@ vectors1:
 	VMOVDQU8.Z 192(BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      6(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, 192(AX)(R8*4)
 
 inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -15263,7 +16200,7 @@ vector4:
 	VMOVDQU8.Z (BX)(R8*4), K1, Z2
 	VPSLLVD    Z2, Z0, Z2
 	VPANDND    Z1, Z2, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, (AX)(R8*4)
 
 inactive6:
@@ -15314,10 +16251,10 @@ TEXT ·extractEachMaskedUnsigned64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL      (SI), R9
 	TESTQ     R9, R9
 	JZ        inactive3
@@ -15329,7 +16266,7 @@ vectors1:
 	VPANDQ    Z3, Z0, Z3
 	VPSLLVQ   Z3, Z1, Z3
 	VPANDNQ   Z2, Z3, Z2
-	KMOVB     (SI), K1
+	KMOVB     R9, K1
 	VMOVDQU64 Z2, K1, (AX)(R8*8)
 	VPMOVZXDQ 32(DX)(R8*4), Z2
 	VPANDQ    Z2, Z0, Z2
@@ -15339,7 +16276,8 @@ vectors1:
 	VPANDQ    Z3, Z0, Z3
 	VPSLLVQ   Z3, Z1, Z3
 	VPANDNQ   Z2, Z3, Z2
-	KMOVB     1(SI), K1
+	SHRQ      $0x08, R9
+	KMOVB     R9, K1
 	VMOVDQU64 Z2, K1, 64(AX)(R8*8)
 	VPMOVZXDQ 64(DX)(R8*4), Z2
 	VPANDQ    Z2, Z0, Z2
@@ -15349,7 +16287,8 @@ vectors1:
 	VPANDQ    Z3, Z0, Z3
 	VPSLLVQ   Z3, Z1, Z3
 	VPANDNQ   Z2, Z3, Z2
-	KMOVB     2(SI), K1
+	SHRQ      $0x08, R9
+	KMOVB     R9, K1
 	VMOVDQU64 Z2, K1, 128(AX)(R8*8)
 	VPMOVZXDQ 96(DX)(R8*4), Z2
 	VPANDQ    Z2, Z0, Z2
@@ -15359,21 +16298,22 @@ vectors1:
 	VPANDQ    Z3, Z0, Z3
 	VPSLLVQ   Z3, Z1, Z3
 	VPANDNQ   Z2, Z3, Z2
-	KMOVB     3(SI), K1
+	SHRQ      $0x08, R9
+	KMOVB     R9, K1
 	VMOVDQU64 Z2, K1, 192(AX)(R8*8)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX   (SI), R9
 	TESTQ     R9, R9
@@ -15386,7 +16326,7 @@ vector4:
 	VPANDQ    Z3, Z0, Z3
 	VPSLLVQ   Z3, Z1, Z3
 	VPANDNQ   Z2, Z3, Z2
-	KMOVB     (SI), K1
+	KMOVB     R9, K1
 	VMOVDQU64 Z2, K1, (AX)(R8*8)
 
 inactive6:
@@ -15437,107 +16377,103 @@ TEXT ·extractEachMaskedSigned8AVX2(SB), NOSPLIT, $0-48
 	VPBROADCASTD X1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVSXBD    (CX)(R8*1), Y4
-	VPSRAVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVSXBD    (CX)(R8*1), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	VPBROADCASTD (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VPMOVSXBD    (AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, (AX)(R8*1)
-	VPAND        32(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, (AX)(R8*1)
+	VPAND        32(DX)(R8*4), Y0, Y2
 	VPMOVSXBD    8(CX)(R8*1), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        32(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 1(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VPMOVSXBD    8(AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 8(AX)(R8*1)
-	VPAND        64(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, 8(AX)(R8*1)
+	VPAND        64(DX)(R8*4), Y0, Y2
 	VPMOVSXBD    16(CX)(R8*1), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        64(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 2(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VPMOVSXBD    16(AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 16(AX)(R8*1)
-	VPAND        96(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To8<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVQ        X2, 16(AX)(R8*1)
+	VPAND        96(DX)(R8*4), Y0, Y2
 	VPMOVSXBD    24(CX)(R8*1), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        96(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 3(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVSXBD    24(AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, 24(AX)(R8*1)
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VPMOVSXBD    24(AX)(R8*1), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVQ        X2, 24(AX)(R8*1)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVSXBD    (CX)(R8*1), Y4
-	VPSRAVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVSXBD    (AX)(R8*1), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To8<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVQ        X3, (AX)(R8*1)
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVSXBD    (CX)(R8*1), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVSXBD    (AX)(R8*1), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To8<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVQ        X2, (AX)(R8*1)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -15556,20 +16492,20 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPAND        (DX)(R8*4), X0, X3
-	VPMOVSXBD    (CX)(R8*1), X4
-	VPSRAVD      X3, X4, X3
-	VPAND        (BX)(R8*4), X0, X4
-	VPSUBUSW     X4, X1, X4
-	VPSLLVD      X4, X3, X3
-	VPSRAVD      X4, X3, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVSXBD    (AX)(R8*1), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To8<>+0(SB), X5, X3
-	VMOVD        X3, (AX)(R8*1)
+	VPAND        (DX)(R8*4), X0, X2
+	VPMOVSXBD    (CX)(R8*1), X3
+	VPSRAVD      X2, X3, X2
+	VPAND        (BX)(R8*4), X0, X3
+	VPSUBUSW     X3, X1, X3
+	VPSLLVD      X3, X2, X2
+	VPSRAVD      X3, X2, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVSXBD    (AX)(R8*1), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To8<>+0(SB), X4, X2
+	VMOVD        X2, (AX)(R8*1)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -15580,26 +16516,26 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
 	MOVWLZX      (CX)(R8*1), R9
+	VMOVD        R9, X3
+	VPMOVSXBD    X3, X3
+	VPSRAVD      X2, X3, X2
+	VMOVQ        (BX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VPSUBUSW     X3, X1, X3
+	VPSLLVD      X3, X2, X2
+	VPSRAVD      X3, X2, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	MOVWLZX      (AX)(R8*1), R9
 	VMOVD        R9, X4
 	VPMOVSXBD    X4, X4
-	VPSRAVD      X3, X4, X3
-	VMOVQ        (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSUBUSW     X4, X1, X4
-	VPSLLVD      X4, X3, X3
-	VPSRAVD      X4, X3, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	MOVWLZX      (AX)(R8*1), R9
-	VMOVD        R9, X5
-	VPMOVSXBD    X5, X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To8<>+0(SB), X5, X3
-	VPEXTRW      $0x00, X3, (AX)(R8*1)
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To8<>+0(SB), X4, X2
+	VPEXTRW      $0x00, X2, (AX)(R8*1)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -15610,20 +16546,20 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
 	MOVBLZX      (CX)(R8*1), CX
-	VMOVD        CX, X4
-	VPMOVSXBD    X4, X4
-	VPSRAVD      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPAND        X4, X0, X0
+	VMOVD        CX, X3
+	VPMOVSXBD    X3, X3
+	VPSRAVD      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
+	VPAND        X3, X0, X0
 	VPSUBUSW     X0, X1, X0
-	VPSLLVD      X0, X3, X1
+	VPSLLVD      X0, X2, X1
 	VPSRAVD      X0, X1, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	MOVBLZX      (AX)(R8*1), CX
 	VMOVD        CX, X2
 	VPMOVSXBD    X2, X2
@@ -15656,107 +16592,103 @@ TEXT ·extractEachMaskedSigned16AVX2(SB), NOSPLIT, $0-48
 	VPBROADCASTD X1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVSXWD    (CX)(R8*2), Y4
-	VPSRAVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVSXWD    (CX)(R8*2), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	VPBROADCASTD (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VPMOVSXWD    (AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, (AX)(R8*2)
-	VPAND        32(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, (AX)(R8*2)
+	VPAND        32(DX)(R8*4), Y0, Y2
 	VPMOVSXWD    16(CX)(R8*2), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        32(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 1(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VPMOVSXWD    16(AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 16(AX)(R8*2)
-	VPAND        64(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, 16(AX)(R8*2)
+	VPAND        64(DX)(R8*4), Y0, Y2
 	VPMOVSXWD    32(CX)(R8*2), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        64(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 2(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VPMOVSXWD    32(AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 32(AX)(R8*2)
-	VPAND        96(DX)(R8*4), Y0, Y3
+	VBLENDVPS    Y4, Y2, Y5, Y5
+	VPSHUFB      narrow32To16<>+0(SB), Y5, Y2
+	VEXTRACTI128 $0x01, Y2, X4
+	VPOR         X4, X2, X2
+	VMOVDQU      X2, 32(AX)(R8*2)
+	VPAND        96(DX)(R8*4), Y0, Y2
 	VPMOVSXWD    48(CX)(R8*2), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        96(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 3(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVSXWD    48(AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, 48(AX)(R8*2)
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VPMOVSXWD    48(AX)(R8*2), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVDQU      X2, 48(AX)(R8*2)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPAND        (DX)(R8*4), Y0, Y3
-	VPMOVSXWD    (CX)(R8*2), Y4
-	VPSRAVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVSXWD    (AX)(R8*2), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VPSHUFB      narrow32To16<>+0(SB), Y5, Y3
-	VEXTRACTI128 $0x01, Y3, X4
-	VPOR         X4, X3, X3
-	VMOVDQU      X3, (AX)(R8*2)
+	VPAND        (DX)(R8*4), Y0, Y2
+	VPMOVSXWD    (CX)(R8*2), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVSXWD    (AX)(R8*2), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VPSHUFB      narrow32To16<>+0(SB), Y4, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPOR         X3, X2, X2
+	VMOVDQU      X2, (AX)(R8*2)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -15775,20 +16707,20 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPAND        (DX)(R8*4), X0, X3
-	VPMOVSXWD    (CX)(R8*2), X4
-	VPSRAVD      X3, X4, X3
-	VPAND        (BX)(R8*4), X0, X4
-	VPSUBUSW     X4, X1, X4
-	VPSLLVD      X4, X3, X3
-	VPSRAVD      X4, X3, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VPMOVSXWD    (AX)(R8*2), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To16<>+0(SB), X5, X3
-	VMOVQ        X3, (AX)(R8*2)
+	VPAND        (DX)(R8*4), X0, X2
+	VPMOVSXWD    (CX)(R8*2), X3
+	VPSRAVD      X2, X3, X2
+	VPAND        (BX)(R8*4), X0, X3
+	VPSUBUSW     X3, X1, X3
+	VPSLLVD      X3, X2, X2
+	VPSRAVD      X3, X2, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VPMOVSXWD    (AX)(R8*2), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To16<>+0(SB), X4, X2
+	VMOVQ        X2, (AX)(R8*2)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -15799,24 +16731,24 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (DX)(R8*4), X3
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVD        (CX)(R8*2), X3
+	VPMOVSXWD    X3, X3
+	VPSRAVD      X2, X3, X2
+	VMOVQ        (BX)(R8*4), X3
 	VPAND        X3, X0, X3
-	VMOVD        (CX)(R8*2), X4
+	VPSUBUSW     X3, X1, X3
+	VPSLLVD      X3, X2, X2
+	VPSRAVD      X3, X2, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVD        (AX)(R8*2), X4
 	VPMOVSXWD    X4, X4
-	VPSRAVD      X3, X4, X3
-	VMOVQ        (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSUBUSW     X4, X1, X4
-	VPSLLVD      X4, X3, X3
-	VPSRAVD      X4, X3, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVD        (AX)(R8*2), X5
-	VPMOVSXWD    X5, X5
-	VBLENDVPS    X4, X3, X5, X5
-	VPSHUFB      narrow32To16<>+0(SB), X5, X3
-	VMOVD        X3, (AX)(R8*2)
+	VBLENDVPS    X3, X2, X4, X4
+	VPSHUFB      narrow32To16<>+0(SB), X4, X2
+	VMOVD        X2, (AX)(R8*2)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -15827,20 +16759,20 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
 	MOVWLZX      (CX)(R8*2), CX
-	VMOVD        CX, X4
-	VPMOVSXWD    X4, X4
-	VPSRAVD      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPAND        X4, X0, X0
+	VMOVD        CX, X3
+	VPMOVSXWD    X3, X3
+	VPSRAVD      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
+	VPAND        X3, X0, X0
 	VPSUBUSW     X0, X1, X0
-	VPSLLVD      X0, X3, X1
+	VPSLLVD      X0, X2, X1
 	VPSRAVD      X0, X1, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	MOVWLZX      (AX)(R8*2), CX
 	VMOVD        CX, X2
 	VPMOVSXWD    X2, X2
@@ -15873,92 +16805,88 @@ TEXT ·extractEachMaskedSigned32AVX2(SB), NOSPLIT, $0-48
 	VPBROADCASTD X1, Y1
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign32<>+0(SB), Y2
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL         (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPAND        (DX)(R8*4), Y0, Y3
-	VMOVDQU      (CX)(R8*4), Y4
-	VPSRAVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPAND        (DX)(R8*4), Y0, Y2
+	VMOVDQU      (CX)(R8*4), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	VPBROADCASTD (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y4
 	VMOVDQU      (AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, (AX)(R8*4)
-	VPAND        32(DX)(R8*4), Y0, Y3
+	VPAND        32(DX)(R8*4), Y0, Y2
 	VMOVDQU      32(CX)(R8*4), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        32(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 1(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+32(SB), Y3, Y4
 	VMOVDQU      32(AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 32(AX)(R8*4)
-	VPAND        64(DX)(R8*4), Y0, Y3
+	VPAND        64(DX)(R8*4), Y0, Y2
 	VMOVDQU      64(CX)(R8*4), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        64(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 2(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+64(SB), Y3, Y4
 	VMOVDQU      64(AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
+	VBLENDVPS    Y4, Y2, Y5, Y5
 	VMOVDQU      Y5, 64(AX)(R8*4)
-	VPAND        96(DX)(R8*4), Y0, Y3
+	VPAND        96(DX)(R8*4), Y0, Y2
 	VMOVDQU      96(CX)(R8*4), Y4
-	VPSRAVD      Y3, Y4, Y3
+	VPSRAVD      Y2, Y4, Y2
 	VPAND        96(BX)(R8*4), Y0, Y4
 	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB 3(SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      96(AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, 96(AX)(R8*4)
+	VPSLLVD      Y4, Y2, Y2
+	VPSRAVD      Y4, Y2, Y2
+	VPSLLVD      toSign32<>+96(SB), Y3, Y3
+	VMOVDQU      96(AX)(R8*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, 96(AX)(R8*4)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPAND        (DX)(R8*4), Y0, Y3
-	VMOVDQU      (CX)(R8*4), Y4
-	VPSRAVD      Y3, Y4, Y3
-	VPAND        (BX)(R8*4), Y0, Y4
-	VPSUBUSW     Y4, Y1, Y4
-	VPSLLVD      Y4, Y3, Y3
-	VPSRAVD      Y4, Y3, Y3
-	VPBROADCASTB (SI), Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(R8*4), Y5
-	VBLENDVPS    Y4, Y3, Y5, Y5
-	VMOVDQU      Y5, (AX)(R8*4)
+	VPAND        (DX)(R8*4), Y0, Y2
+	VMOVDQU      (CX)(R8*4), Y3
+	VPSRAVD      Y2, Y3, Y2
+	VPAND        (BX)(R8*4), Y0, Y3
+	VPSUBUSW     Y3, Y1, Y3
+	VPSLLVD      Y3, Y2, Y2
+	VPSRAVD      Y3, Y2, Y2
+	VPBROADCASTB (SI), Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R8*4), Y4
+	VBLENDVPS    Y3, Y2, Y4, Y4
+	VMOVDQU      Y4, (AX)(R8*4)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -15977,19 +16905,19 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPAND        (DX)(R8*4), X0, X3
-	VMOVDQU      (CX)(R8*4), X4
-	VPSRAVD      X3, X4, X3
-	VPAND        (BX)(R8*4), X0, X4
-	VPSUBUSW     X4, X1, X4
-	VPSLLVD      X4, X3, X3
-	VPSRAVD      X4, X3, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVDQU      (AX)(R8*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVDQU      X5, (AX)(R8*4)
+	VPAND        (DX)(R8*4), X0, X2
+	VMOVDQU      (CX)(R8*4), X3
+	VPSRAVD      X2, X3, X2
+	VPAND        (BX)(R8*4), X0, X3
+	VPSUBUSW     X3, X1, X3
+	VPSLLVD      X3, X2, X2
+	VPSRAVD      X3, X2, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVDQU      (AX)(R8*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVDQU      X4, (AX)(R8*4)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -16000,21 +16928,21 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VMOVQ        (DX)(R8*4), X3
+	VMOVQ        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVQ        (CX)(R8*4), X3
+	VPSRAVD      X2, X3, X2
+	VMOVQ        (BX)(R8*4), X3
 	VPAND        X3, X0, X3
-	VMOVQ        (CX)(R8*4), X4
-	VPSRAVD      X3, X4, X3
-	VMOVQ        (BX)(R8*4), X4
-	VPAND        X4, X0, X4
-	VPSUBUSW     X4, X1, X4
-	VPSLLVD      X4, X3, X3
-	VPSRAVD      X4, X3, X3
-	VMOVQ        SI, X4
-	VPBROADCASTB X4, Y4
-	VPSLLVD      Y2, Y4, Y4
-	VMOVQ        (AX)(R8*4), X5
-	VBLENDVPS    X4, X3, X5, X5
-	VMOVQ        X5, (AX)(R8*4)
+	VPSUBUSW     X3, X1, X3
+	VPSLLVD      X3, X2, X2
+	VPSRAVD      X3, X2, X2
+	VMOVQ        SI, X3
+	VPBROADCASTB X3, Y3
+	VPSLLVD      toSign32<>+0(SB), Y3, Y3
+	VMOVQ        (AX)(R8*4), X4
+	VBLENDVPS    X3, X2, X4, X4
+	VMOVQ        X4, (AX)(R8*4)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -16025,18 +16953,18 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X3
-	VPAND        X3, X0, X3
-	VMOVD        (CX)(R8*4), X4
-	VPSRAVD      X3, X4, X3
-	VMOVD        (BX)(R8*4), X4
-	VPAND        X4, X0, X0
+	VMOVD        (DX)(R8*4), X2
+	VPAND        X2, X0, X2
+	VMOVD        (CX)(R8*4), X3
+	VPSRAVD      X2, X3, X2
+	VMOVD        (BX)(R8*4), X3
+	VPAND        X3, X0, X0
 	VPSUBUSW     X0, X1, X0
-	VPSLLVD      X0, X3, X1
+	VPSLLVD      X0, X2, X1
 	VPSRAVD      X0, X1, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVD      Y2, Y1, Y1
+	VPSLLVD      toSign32<>+0(SB), Y1, Y1
 	VMOVD        (AX)(R8*4), X2
 	VBLENDVPS    X1, X0, X2, X2
 	VMOVD        X2, (AX)(R8*4)
@@ -16067,153 +16995,147 @@ TEXT ·extractEachMaskedSigned64AVX2(SB), NOSPLIT, $0-48
 	VPBROADCASTQ X2, Y2
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
-	VMOVDQU      toSign64<>+0(SB), Y3
-	VMOVDQU      toSign64<>+32(SB), Y4
 	SUBQ         $0x10, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 16 lanes a turn.
+group1:
 	MOVWLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive3
-	VPMOVZXDQ    (DX)(R8*4), Y5
+	VPMOVZXDQ    (DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (CX)(R8*8), Y4
+	VPCMPGTQ     Y4, Y1, Y5
+	VPXOR        Y4, Y5, Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPXOR        Y3, Y5, Y3
+	VPMOVZXDQ    (BX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VPSUBUSW     Y4, Y2, Y4
+	VPSLLVQ      Y4, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y5
+	VPXOR        Y3, Y5, Y3
+	VPSRLVQ      Y4, Y3, Y3
+	VPXOR        Y3, Y5, Y3
+	VPBROADCASTW (SI), Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y5
+	VMOVDQU      (AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      32(CX)(R8*8), Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPXOR        Y5, Y6, Y5
+	VPSRLVQ      Y3, Y5, Y3
+	VPXOR        Y3, Y6, Y3
+	VPMOVZXDQ    16(BX)(R8*4), Y5
 	VPAND        Y5, Y0, Y5
-	VMOVDQU      (CX)(R8*8), Y6
-	VPCMPGTQ     Y6, Y1, Y7
-	VPXOR        Y6, Y7, Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPXOR        Y5, Y7, Y5
-	VPMOVZXDQ    (BX)(R8*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSUBUSW     Y6, Y2, Y6
-	VPSLLVQ      Y6, Y5, Y5
-	VPCMPGTQ     Y5, Y1, Y7
-	VPXOR        Y5, Y7, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPXOR        Y5, Y7, Y5
-	VPBROADCASTB (SI), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      (AX)(R8*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(R8*8)
-	VPMOVZXDQ    16(DX)(R8*4), Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y6
+	VPXOR        Y3, Y6, Y3
+	VPSRLVQ      Y5, Y3, Y3
+	VPXOR        Y3, Y6, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y4, Y5
+	VMOVDQU      32(AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, 32(AX)(R8*8)
+	VPMOVZXDQ    32(DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      64(CX)(R8*8), Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPXOR        Y5, Y6, Y5
+	VPSRLVQ      Y3, Y5, Y3
+	VPXOR        Y3, Y6, Y3
+	VPMOVZXDQ    32(BX)(R8*4), Y5
 	VPAND        Y5, Y0, Y5
-	VMOVDQU      32(CX)(R8*8), Y6
-	VPCMPGTQ     Y6, Y1, Y7
-	VPXOR        Y6, Y7, Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPXOR        Y5, Y7, Y5
-	VPMOVZXDQ    16(BX)(R8*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSUBUSW     Y6, Y2, Y6
-	VPSLLVQ      Y6, Y5, Y5
-	VPCMPGTQ     Y5, Y1, Y7
-	VPXOR        Y5, Y7, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPXOR        Y5, Y7, Y5
-	VPBROADCASTB (SI), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      32(AX)(R8*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(R8*8)
-	VPMOVZXDQ    32(DX)(R8*4), Y5
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y6
+	VPXOR        Y3, Y6, Y3
+	VPSRLVQ      Y5, Y3, Y3
+	VPXOR        Y3, Y6, Y3
+	VPSLLVQ      toSign64<>+64(SB), Y4, Y5
+	VMOVDQU      64(AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, 64(AX)(R8*8)
+	VPMOVZXDQ    48(DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      96(CX)(R8*8), Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPXOR        Y5, Y6, Y5
+	VPSRLVQ      Y3, Y5, Y3
+	VPXOR        Y3, Y6, Y3
+	VPMOVZXDQ    48(BX)(R8*4), Y5
 	VPAND        Y5, Y0, Y5
-	VMOVDQU      64(CX)(R8*8), Y6
-	VPCMPGTQ     Y6, Y1, Y7
-	VPXOR        Y6, Y7, Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPXOR        Y5, Y7, Y5
-	VPMOVZXDQ    32(BX)(R8*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSUBUSW     Y6, Y2, Y6
-	VPSLLVQ      Y6, Y5, Y5
-	VPCMPGTQ     Y5, Y1, Y7
-	VPXOR        Y5, Y7, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPXOR        Y5, Y7, Y5
-	VPBROADCASTB 1(SI), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      64(AX)(R8*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 64(AX)(R8*8)
-	VPMOVZXDQ    48(DX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      96(CX)(R8*8), Y6
-	VPCMPGTQ     Y6, Y1, Y7
-	VPXOR        Y6, Y7, Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPXOR        Y5, Y7, Y5
-	VPMOVZXDQ    48(BX)(R8*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSUBUSW     Y6, Y2, Y6
-	VPSLLVQ      Y6, Y5, Y5
-	VPCMPGTQ     Y5, Y1, Y7
-	VPXOR        Y5, Y7, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPXOR        Y5, Y7, Y5
-	VPBROADCASTB 1(SI), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      96(AX)(R8*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 96(AX)(R8*8)
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y6
+	VPXOR        Y3, Y6, Y3
+	VPSRLVQ      Y5, Y3, Y3
+	VPXOR        Y3, Y6, Y3
+	VPSLLVQ      toSign64<>+96(SB), Y4, Y4
+	VMOVDQU      96(AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 96(AX)(R8*8)
 
 inactive3:
 	ADDQ $0x02, SI
 	ADDQ $0x10, R8
 	SUBQ $0x10, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x10, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// As few vectors as a byte of the mask is for.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX      (SI), R9
 	TESTQ        R9, R9
 	JZ           inactive6
-	VPMOVZXDQ    (DX)(R8*4), Y5
+	VPMOVZXDQ    (DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (CX)(R8*8), Y4
+	VPCMPGTQ     Y4, Y1, Y5
+	VPXOR        Y4, Y5, Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPXOR        Y3, Y5, Y3
+	VPMOVZXDQ    (BX)(R8*4), Y4
+	VPAND        Y4, Y0, Y4
+	VPSUBUSW     Y4, Y2, Y4
+	VPSLLVQ      Y4, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y5
+	VPXOR        Y3, Y5, Y3
+	VPSRLVQ      Y4, Y3, Y3
+	VPXOR        Y3, Y5, Y3
+	VPBROADCASTB (SI), Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y5
+	VMOVDQU      (AX)(R8*8), Y6
+	VBLENDVPD    Y5, Y3, Y6, Y6
+	VMOVDQU      Y6, (AX)(R8*8)
+	VPMOVZXDQ    16(DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      32(CX)(R8*8), Y5
+	VPCMPGTQ     Y5, Y1, Y6
+	VPXOR        Y5, Y6, Y5
+	VPSRLVQ      Y3, Y5, Y3
+	VPXOR        Y3, Y6, Y3
+	VPMOVZXDQ    16(BX)(R8*4), Y5
 	VPAND        Y5, Y0, Y5
-	VMOVDQU      (CX)(R8*8), Y6
-	VPCMPGTQ     Y6, Y1, Y7
-	VPXOR        Y6, Y7, Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPXOR        Y5, Y7, Y5
-	VPMOVZXDQ    (BX)(R8*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSUBUSW     Y6, Y2, Y6
-	VPSLLVQ      Y6, Y5, Y5
-	VPCMPGTQ     Y5, Y1, Y7
-	VPXOR        Y5, Y7, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPXOR        Y5, Y7, Y5
-	VPBROADCASTB (SI), Y6
-	VPSLLVQ      Y3, Y6, Y6
-	VMOVDQU      (AX)(R8*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, (AX)(R8*8)
-	VPMOVZXDQ    16(DX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VMOVDQU      32(CX)(R8*8), Y6
-	VPCMPGTQ     Y6, Y1, Y7
-	VPXOR        Y6, Y7, Y6
-	VPSRLVQ      Y5, Y6, Y5
-	VPXOR        Y5, Y7, Y5
-	VPMOVZXDQ    16(BX)(R8*4), Y6
-	VPAND        Y6, Y0, Y6
-	VPSUBUSW     Y6, Y2, Y6
-	VPSLLVQ      Y6, Y5, Y5
-	VPCMPGTQ     Y5, Y1, Y7
-	VPXOR        Y5, Y7, Y5
-	VPSRLVQ      Y6, Y5, Y5
-	VPXOR        Y5, Y7, Y5
-	VPBROADCASTB (SI), Y6
-	VPSLLVQ      Y4, Y6, Y6
-	VMOVDQU      32(AX)(R8*8), Y7
-	VBLENDVPD    Y6, Y5, Y7, Y7
-	VMOVDQU      Y7, 32(AX)(R8*8)
+	VPSUBUSW     Y5, Y2, Y5
+	VPSLLVQ      Y5, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y6
+	VPXOR        Y3, Y6, Y3
+	VPSRLVQ      Y5, Y3, Y3
+	VPXOR        Y3, Y6, Y3
+	VPSLLVQ      toSign64<>+32(SB), Y4, Y4
+	VMOVDQU      32(AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, 32(AX)(R8*8)
 
 inactive6:
 	ADDQ $0x01, SI
@@ -16232,27 +17154,27 @@ vectorDone5:
 	JZ           no4
 	TESTL        $0x0000000f, SI
 	JZ           inactive7
-	VPMOVZXDQ    (DX)(R8*4), Y4
+	VPMOVZXDQ    (DX)(R8*4), Y3
+	VPAND        Y3, Y0, Y3
+	VMOVDQU      (CX)(R8*8), Y4
+	VPCMPGTQ     Y4, Y1, Y5
+	VPXOR        Y4, Y5, Y4
+	VPSRLVQ      Y3, Y4, Y3
+	VPXOR        Y3, Y5, Y3
+	VPMOVZXDQ    (BX)(R8*4), Y4
 	VPAND        Y4, Y0, Y4
-	VMOVDQU      (CX)(R8*8), Y5
-	VPCMPGTQ     Y5, Y1, Y6
-	VPXOR        Y5, Y6, Y5
-	VPSRLVQ      Y4, Y5, Y4
-	VPXOR        Y4, Y6, Y4
-	VPMOVZXDQ    (BX)(R8*4), Y5
-	VPAND        Y5, Y0, Y5
-	VPSUBUSW     Y5, Y2, Y5
-	VPSLLVQ      Y5, Y4, Y4
-	VPCMPGTQ     Y4, Y1, Y6
-	VPXOR        Y4, Y6, Y4
-	VPSRLVQ      Y5, Y4, Y4
-	VPXOR        Y4, Y6, Y4
-	VMOVQ        SI, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      (AX)(R8*8), Y6
-	VBLENDVPD    Y5, Y4, Y6, Y6
-	VMOVDQU      Y6, (AX)(R8*8)
+	VPSUBUSW     Y4, Y2, Y4
+	VPSLLVQ      Y4, Y3, Y3
+	VPCMPGTQ     Y3, Y1, Y5
+	VPXOR        Y3, Y5, Y3
+	VPSRLVQ      Y4, Y3, Y3
+	VPXOR        Y3, Y5, Y3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(R8*8), Y5
+	VBLENDVPD    Y4, Y3, Y5, Y5
+	VMOVDQU      Y5, (AX)(R8*8)
 
 inactive7:
 	SHRQ $0x04, SI
@@ -16263,27 +17185,27 @@ no4:
 	JZ           no2
 	TESTL        $0x00000003, SI
 	JZ           inactive8
-	VPMOVZXDQ    (DX)(R8*4), X4
+	VPMOVZXDQ    (DX)(R8*4), X3
+	VPAND        X3, X0, X3
+	VMOVDQU      (CX)(R8*8), X4
+	VPCMPGTQ     X4, X1, X5
+	VPXOR        X4, X5, X4
+	VPSRLVQ      X3, X4, X3
+	VPXOR        X3, X5, X3
+	VPMOVZXDQ    (BX)(R8*4), X4
 	VPAND        X4, X0, X4
-	VMOVDQU      (CX)(R8*8), X5
-	VPCMPGTQ     X5, X1, X6
-	VPXOR        X5, X6, X5
-	VPSRLVQ      X4, X5, X4
-	VPXOR        X4, X6, X4
-	VPMOVZXDQ    (BX)(R8*4), X5
-	VPAND        X5, X0, X5
-	VPSUBUSW     X5, X2, X5
-	VPSLLVQ      X5, X4, X4
-	VPCMPGTQ     X4, X1, X6
-	VPXOR        X4, X6, X4
-	VPSRLVQ      X5, X4, X4
-	VPXOR        X4, X6, X4
-	VMOVQ        SI, X5
-	VPBROADCASTB X5, Y5
-	VPSLLVQ      Y3, Y5, Y5
-	VMOVDQU      (AX)(R8*8), X6
-	VBLENDVPD    X5, X4, X6, X6
-	VMOVDQU      X6, (AX)(R8*8)
+	VPSUBUSW     X4, X2, X4
+	VPSLLVQ      X4, X3, X3
+	VPCMPGTQ     X3, X1, X5
+	VPXOR        X3, X5, X3
+	VPSRLVQ      X4, X3, X3
+	VPXOR        X3, X5, X3
+	VMOVQ        SI, X4
+	VPBROADCASTB X4, Y4
+	VPSLLVQ      toSign64<>+0(SB), Y4, Y4
+	VMOVDQU      (AX)(R8*8), X5
+	VBLENDVPD    X4, X3, X5, X5
+	VMOVDQU      X5, (AX)(R8*8)
 
 inactive8:
 	SHRQ $0x02, SI
@@ -16294,26 +17216,26 @@ no2:
 	JZ           no1
 	TESTL        $0x00000001, SI
 	JZ           inactive9
-	VMOVD        (DX)(R8*4), X4
+	VMOVD        (DX)(R8*4), X3
+	VPMOVZXDQ    X3, X3
+	VPAND        X3, X0, X3
+	VMOVQ        (CX)(R8*8), X4
+	VPCMPGTQ     X4, X1, X5
+	VPXOR        X4, X5, X4
+	VPSRLVQ      X3, X4, X3
+	VPXOR        X3, X5, X3
+	VMOVD        (BX)(R8*4), X4
 	VPMOVZXDQ    X4, X4
-	VPAND        X4, X0, X4
-	VMOVQ        (CX)(R8*8), X5
-	VPCMPGTQ     X5, X1, X6
-	VPXOR        X5, X6, X5
-	VPSRLVQ      X4, X5, X4
-	VPXOR        X4, X6, X4
-	VMOVD        (BX)(R8*4), X5
-	VPMOVZXDQ    X5, X5
-	VPAND        X5, X0, X0
+	VPAND        X4, X0, X0
 	VPSUBUSW     X0, X2, X0
-	VPSLLVQ      X0, X4, X2
+	VPSLLVQ      X0, X3, X2
 	VPCMPGTQ     X2, X1, X1
 	VPXOR        X2, X1, X2
 	VPSRLVQ      X0, X2, X0
 	VPXOR        X0, X1, X0
 	VMOVQ        SI, X1
 	VPBROADCASTB X1, Y1
-	VPSLLVQ      Y3, Y1, Y1
+	VPSLLVQ      toSign64<>+0(SB), Y1, Y1
 	VMOVQ        (AX)(R8*8), X2
 	VBLENDVPD    X1, X0, X2, X2
 	VMOVQ        X2, (AX)(R8*8)
@@ -16343,10 +17265,10 @@ TEXT ·extractEachMaskedSigned8AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
 	SUBQ         $0x40, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
@@ -16357,7 +17279,7 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R8*1)
 	VPMOVSXBD  16(CX)(R8*1), Z1
@@ -16367,7 +17289,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      2(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 16(AX)(R8*1)
 	VPMOVSXBD  32(CX)(R8*1), Z1
@@ -16377,7 +17300,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      4(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 32(AX)(R8*1)
 	VPMOVSXBD  48(CX)(R8*1), Z1
@@ -16387,7 +17311,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      6(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, 48(AX)(R8*1)
 
@@ -16395,14 +17320,14 @@ inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -16414,7 +17339,7 @@ vector4:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDB    Z1, X1
 	VMOVDQU8   X1, K2, (AX)(R8*1)
 
@@ -16471,10 +17396,10 @@ TEXT ·extractEachMaskedSigned16AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
 	SUBQ         $0x40, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
@@ -16485,7 +17410,7 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R8*2)
 	VPMOVSXWD  32(CX)(R8*2), Z1
@@ -16495,7 +17420,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      2(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 32(AX)(R8*2)
 	VPMOVSXWD  64(CX)(R8*2), Z1
@@ -16505,7 +17431,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      4(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 64(AX)(R8*2)
 	VPMOVSXWD  96(CX)(R8*2), Z1
@@ -16515,7 +17442,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      6(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, 96(AX)(R8*2)
 
@@ -16523,14 +17451,14 @@ inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -16542,7 +17470,7 @@ vector4:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VPMOVDW    Z1, Y1
 	VMOVDQU16  Y1, K2, (AX)(R8*2)
 
@@ -16599,10 +17527,10 @@ TEXT ·extractEachMaskedSigned32AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
 	SUBQ         $0x40, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 64 lanes a turn.
+group1:
 	MOVQ       (SI), R9
 	TESTQ      R9, R9
 	JZ         inactive3
@@ -16613,7 +17541,7 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, (AX)(R8*4)
 	VMOVDQU64  64(CX)(R8*4), Z1
 	VMOVDQU8.Z 64(DX)(R8*4), K1, Z2
@@ -16622,7 +17550,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      2(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, 64(AX)(R8*4)
 	VMOVDQU64  128(CX)(R8*4), Z1
 	VMOVDQU8.Z 128(DX)(R8*4), K1, Z2
@@ -16631,7 +17560,8 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      4(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, 128(AX)(R8*4)
 	VMOVDQU64  192(CX)(R8*4), Z1
 	VMOVDQU8.Z 192(DX)(R8*4), K1, Z2
@@ -16640,21 +17570,22 @@ vectors1:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      6(SI), K2
+	SHRQ       $0x10, R9
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, 192(AX)(R8*4)
 
 inactive3:
 	ADDQ $0x08, SI
 	ADDQ $0x40, R8
 	SUBQ $0x40, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x40, DI
 	SUBQ $0x10, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 16 lanes a turn.
 vector4:
 	MOVWLZX    (SI), R9
 	TESTQ      R9, R9
@@ -16666,7 +17597,7 @@ vector4:
 	VPSUBUSW   Z2, Z0, Z2
 	VPSLLVD    Z2, Z1, Z1
 	VPSRAVD    Z2, Z1, Z1
-	KMOVW      (SI), K2
+	KMOVW      R9, K2
 	VMOVDQU32  Z1, K2, (AX)(R8*4)
 
 inactive6:
@@ -16721,10 +17652,10 @@ TEXT ·extractEachMaskedSigned64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         n+40(FP), DI
 	XORL         R8, R8
 	SUBQ         $0x20, DI
-	JB           vectorsDone2
+	JB           groupDone2
 
-	// 4 vectors a turn.
-vectors1:
+	// 32 lanes a turn.
+group1:
 	MOVL      (SI), R9
 	TESTQ     R9, R9
 	JZ        inactive3
@@ -16737,7 +17668,7 @@ vectors1:
 	VPSUBUSW  Z4, Z1, Z4
 	VPSLLVQ   Z4, Z3, Z3
 	VPSRAVQ   Z4, Z3, Z3
-	KMOVB     (SI), K1
+	KMOVB     R9, K1
 	VMOVDQU64 Z3, K1, (AX)(R8*8)
 	VPMOVZXDQ 32(DX)(R8*4), Z3
 	VPMINUB   Z3, Z0, Z3
@@ -16748,7 +17679,8 @@ vectors1:
 	VPSUBUSW  Z4, Z1, Z4
 	VPSLLVQ   Z4, Z3, Z3
 	VPSRAVQ   Z4, Z3, Z3
-	KMOVB     1(SI), K1
+	SHRQ      $0x08, R9
+	KMOVB     R9, K1
 	VMOVDQU64 Z3, K1, 64(AX)(R8*8)
 	VPMOVZXDQ 64(DX)(R8*4), Z3
 	VPMINUB   Z3, Z0, Z3
@@ -16759,7 +17691,8 @@ vectors1:
 	VPSUBUSW  Z4, Z1, Z4
 	VPSLLVQ   Z4, Z3, Z3
 	VPSRAVQ   Z4, Z3, Z3
-	KMOVB     2(SI), K1
+	SHRQ      $0x08, R9
+	KMOVB     R9, K1
 	VMOVDQU64 Z3, K1, 128(AX)(R8*8)
 	VPMOVZXDQ 96(DX)(R8*4), Z3
 	VPMINUB   Z3, Z0, Z3
@@ -16770,21 +17703,22 @@ vectors1:
 	VPSUBUSW  Z4, Z1, Z4
 	VPSLLVQ   Z4, Z3, Z3
 	VPSRAVQ   Z4, Z3, Z3
-	KMOVB     3(SI), K1
+	SHRQ      $0x08, R9
+	KMOVB     R9, K1
 	VMOVDQU64 Z3, K1, 192(AX)(R8*8)
 
 inactive3:
 	ADDQ $0x04, SI
 	ADDQ $0x20, R8
 	SUBQ $0x20, DI
-	JAE  vectors1
+	JAE  group1
 
-vectorsDone2:
+groupDone2:
 	ADDQ $0x20, DI
 	SUBQ $0x08, DI
 	JB   vectorDone5
 
-	// One vector a turn.
+	// 8 lanes a turn.
 vector4:
 	MOVBLZX   (SI), R9
 	TESTQ     R9, R9
@@ -16798,7 +17732,7 @@ vector4:
 	VPSUBUSW  Z4, Z1, Z4
 	VPSLLVQ   Z4, Z3, Z3
 	VPSRAVQ   Z4, Z3, Z3
-	KMOVB     (SI), K1
+	KMOVB     R9, K1
 	VMOVDQU64 Z3, K1, (AX)(R8*8)
 
 inactive6:

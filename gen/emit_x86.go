@@ -827,27 +827,29 @@ func (g *amd64) masked512(p program) {
 	rest := g.argument("n")
 	index := g.GP64()
 	g.XORL(index.As32(), index.As32())
-	bytes := g.vecLanes() / 8
-	move := map[int]string{1: "B", 2: "W", 4: "D", 8: "Q"}[bytes]
-	vectors := func(name, comment string, count int) {
-		g.activeLoop(name, comment, count*g.vecLanes(), index, rest, func(bits reg.Register) {
-			for i := range count {
-				a := g.whole(index, i*g.vecLanes())
-				r := g.body(p, a, nil)
-				a.mask = g.K()
-				g.asm("KMOV"+move, Mem{Base: bits, Disp: i * bytes}, a.mask)
-				g.store(a, r, g.dstBytes(), false)
+	lanes := g.vecLanes()
+	move := "KMOV" + suffixes[lanes]
+	g.activeLoops(lanes, index, rest, func(first, count int, word reg.GPVirtual) {
+		for lane := 0; lane < count; lane += lanes {
+			a := g.whole(index, first+lane)
+			r := g.body(p, a, nil)
+			if lane > 0 {
+				g.SHRQ(U8(lanes), word)
 			}
-		})
-	}
-	if count := min(unroll, maskLanes/g.vecLanes()); count > 1 {
-		vectors("vectors", fmt.Sprintf("%d vectors a turn.", count), count)
-	}
-	vectors("vector", "One vector a turn.", 1)
+			// From memory, the move would compete with the operands' loads.
+			a.mask = g.K()
+			if lanes == 64 {
+				g.asm(move, word, a.mask)
+			} else {
+				g.asm(move, word.As32(), a.mask)
+			}
+			g.store(a, r, g.dstBytes(), false)
+		}
+	})
 	g.TESTQ(rest, rest)
 	g.JZ(LabelRef("return"))
 	g.Comment("The lanes after the last vector.")
-	word := g.loadBits(bytes)
+	word := g.loadBits(0, lanes)
 	g.BZHIQ(rest, word, word)
 	g.JZ(LabelRef("return"))
 	a := g.first(rest, index, word)
@@ -856,40 +858,57 @@ func (g *amd64) masked512(p program) {
 	g.ret()
 }
 
-// maskLanes is the most lanes that one turn of a masked kernel's loop takes. If no lane of
-// a turn is active, the turn accesses no operand: even a store to no lane is slow if its
-// page was never written.
+// maskLanes is the most lanes that one test of the mask is for. If none of them is active,
+// no operand is accessed: even a store to no lane is slow if its page was never written.
 const maskLanes = 64
 
-// activeLoop emits a loop that runs body for lanes lanes at a time, while at least that many
-// are left, and only if one of them is active. Its argument is the address of the lanes'
-// bits of the mask.
-func (g *amd64) activeLoop(name, comment string, lanes int, index, rest reg.Register, body func(bits reg.Register)) {
-	bits := g.pointers["active"]
-	g.loop(name, comment, lanes, index, rest, func() {
-		inactive := g.label("inactive")
-		word := g.loadBits(lanes / 8)
-		g.TESTQ(word, word)
-		g.JZ(LabelRef(inactive))
-		body(bits)
-		g.Label(inactive)
-		g.ADDQ(U8(lanes/8), bits)
-	})
+// activeLoops emits the loops of a masked kernel over groups of lanes: loops over ever
+// smaller groups, down to least lanes. body emits the code for a group with an active lane.
+// Its arguments are the lanes of the turn before the group, the lanes in the group, and
+// the register with their bits of the mask.
+func (g *amd64) activeLoops(least int, index, rest reg.Register, body func(first, lanes int, word reg.GPVirtual)) {
+	loop := func(name string, groups, lanes int) {
+		comment := fmt.Sprintf("%d lanes a turn.", groups*lanes)
+		if groups > 1 {
+			comment = fmt.Sprintf("%d times %d lanes a turn.", groups, lanes)
+		}
+		g.loop(name, comment, groups*lanes, index, rest, func() {
+			for i := range groups {
+				inactive := g.label("inactive")
+				word := g.loadBits(i*lanes, lanes)
+				g.TESTQ(word, word)
+				g.JZ(LabelRef(inactive))
+				body(i*lanes, lanes, word)
+				g.Label(inactive)
+			}
+			g.ADDQ(U8(groups*lanes/8), g.pointers["active"])
+		})
+	}
+	most := min(unroll*g.vecLanes(), maskLanes)
+	if g.laneBytes() <= 2 {
+		// A group has few vectors, so the loop costs much beside them.
+		loop("groups", 2, most)
+	}
+	if most > least {
+		loop("group", 1, most)
+	}
+	loop("vector", 1, least)
 }
 
-// loadBits loads bytes of the mask. They can be read even if fewer lanes are left,
-// because the mask consists of whole 64-bit words, or at least covers these lanes.
-func (g *amd64) loadBits(bytes int) reg.GPVirtual {
+// loadBits loads the mask's bits of the given number of lanes. Before them are first lanes.
+// The bits can be read even if fewer lanes are left, because the mask consists of whole
+// 64-bit words, or at least covers these lanes.
+func (g *amd64) loadBits(first, lanes int) reg.GPVirtual {
 	word := g.GP64()
-	m := Mem{Base: g.pointers["active"]}
-	switch bytes {
-	case 1:
-		g.MOVBLZX(m, word.As32())
-	case 2:
-		g.MOVWLZX(m, word.As32())
-	case 4:
-		g.MOVL(m, word.As32())
+	m := Mem{Base: g.pointers["active"], Disp: first / 8}
+	switch lanes {
 	case 8:
+		g.MOVBLZX(m, word.As32())
+	case 16:
+		g.MOVWLZX(m, word.As32())
+	case 32:
+		g.MOVL(m, word.As32())
+	case 64:
 		g.MOVQ(m, word)
 	}
 	return word
@@ -909,29 +928,29 @@ func (g *amd64) masked256(p program) {
 		g.blend(a, active, r, old)
 		g.store(a, old, g.dstBytes(), false)
 	}
-	vectors := func(name, comment string, count int) {
-		g.activeLoop(name, comment, count*lanes, index, rest, func(bits reg.Register) {
-			for i := range count {
-				a := g.whole(index, i*lanes)
-				r := g.body(p, a, nil)
-				active := g.YMM()
-				g.asm("VPBROADCAST"+suffixes[max(lanes, 8)], Mem{Base: bits, Disp: i * lanes / 8}, active)
-				expand(active, i*lanes%8)
-				blended(a, r, active)
+	least := max(lanes, 8) // a turn takes whole bytes of the mask
+	g.activeLoops(least, index, rest, func(first, count int, _ reg.GPVirtual) {
+		// Wide lanes have room for the bits of all vectors.
+		together := lanes
+		if g.laneBytes() >= 4 {
+			together = count
+		}
+		var bits reg.VecVirtual
+		for lane := 0; lane < count; lane += lanes {
+			a := g.whole(index, first+lane)
+			r := g.body(p, a, nil)
+			if lane%together == 0 {
+				bits = g.YMM()
+				g.asm("VPBROADCAST"+suffixes[together], Mem{Base: g.pointers["active"], Disp: (first + lane) / 8}, bits)
 			}
-		})
-	}
-	// A turn takes whole bytes of the mask.
-	least := max(1, 8/lanes)
-	if count := min(unroll, maskLanes/lanes); count > least {
-		vectors("vectors", fmt.Sprintf("%d vectors a turn.", count), count)
-	}
-	vectors("vector", "As few vectors as a byte of the mask is for.", least)
+			blended(a, r, expand(bits, lane%together))
+		}
+	})
 	g.TESTQ(rest, rest)
 	g.JZ(LabelRef("return"))
 	g.Comment("The lanes after the last vector, of fewer than 64.")
-	word := g.loadBits(max(lanes/8, 1))
-	for count := least * lanes / 2; count > 0; count /= 2 {
+	word := g.loadBits(0, least)
+	for count := least / 2; count > 0; count /= 2 {
 		none, inactive := fmt.Sprintf("no%d", count), g.label("inactive")
 		g.TESTQ(U32(count), rest)
 		g.JZ(LabelRef(none))
@@ -939,11 +958,10 @@ func (g *amd64) masked256(p program) {
 		g.JZ(LabelRef(inactive))
 		a := access{lanes: count, at: index}
 		r := g.body(p, a, nil)
-		active := g.YMM()
-		g.VMOVQ(word, active.AsX())
-		g.asm("VPBROADCAST"+suffixes[max(lanes, 8)], active.AsX(), active)
-		expand(active, 0)
-		blended(a, r, active)
+		bits := g.YMM()
+		g.VMOVQ(word, bits.AsX())
+		g.asm("VPBROADCAST"+suffixes[least], bits.AsX(), bits)
+		blended(a, r, expand(bits, 0))
 		g.Label(inactive)
 		g.SHRQ(U8(count), word)
 		g.ADDQ(U8(count), index)
@@ -954,37 +972,35 @@ func (g *amd64) masked256(p program) {
 }
 
 // expander loads the tables that turn bits of a mask into lanes, and returns a function
-// that does so. Its argument active is a vector with a copy of the bits in every lane,
-// and becomes a vector of lanes: a lane's sign says whether the lane is active. Lanes of
-// 8 and 16 bits have all bits set if they are active. from is the first lane's bit in its
-// byte.
-func (g *amd64) expander() func(active reg.VecVirtual, from int) {
+// that does so. Its argument bits is a vector with a copy of the bits in every lane, and
+// from is the first lane's bit. The function returns a vector of lanes: a lane's sign says
+// whether the lane is active. Lanes of 8 and 16 bits have all bits set if they are active.
+func (g *amd64) expander() func(bits reg.VecVirtual, from int) reg.VecVirtual {
+	lane := 8 * g.laneBytes()
+	if lane >= 32 {
+		return func(bits reg.VecVirtual, from int) reg.VecVirtual {
+			active := g.YMM()
+			g.asm("VPSLLV"+suffixes[lane], g.toSign[lane].Offset(from*lane/8), bits, active)
+			return active
+		}
+	}
 	table := func(m Mem) reg.VecVirtual {
 		r := g.YMM()
 		g.VMOVDQU(m, r)
 		return r
-	}
-	lane := 8 * g.laneBytes()
-	if lane >= 32 {
-		counts := map[int]reg.VecVirtual{}
-		for from := 0; from < 8; from += g.vecLanes() {
-			counts[from] = table(g.toSign[lane].Offset(from * lane / 8))
-		}
-		return func(active reg.VecVirtual, from int) {
-			g.asm("VPSLLV"+suffixes[lane], counts[from], active, active)
-		}
 	}
 	bit := table(g.laneBit[lane])
 	var spread reg.VecVirtual
 	if lane == 8 {
 		spread = table(g.spread)
 	}
-	return func(active reg.VecVirtual, from int) {
+	return func(active reg.VecVirtual, _ int) reg.VecVirtual {
 		if lane == 8 {
 			g.VPSHUFB(spread, active, active)
 		}
 		g.VPAND(bit, active, active)
 		g.asm("VPCMPEQ"+suffixes[lane], bit, active, active)
+		return active
 	}
 }
 

@@ -105,6 +105,7 @@ var avx512Rules = []rule{
 	{name: "active mask inverted", from: `NOTL .*`, to: ``},
 	{name: "active lanes moved too little", from: `SHRL \$0x10, (.*)`, to: `SHRL $$0x0f, $1`},
 	{name: "active lanes moved too little", from: `SHRL \$0x08, (.*)`, to: `SHRL $$0x07, $1`},
+	{name: "active lanes moved too little", from: `SHRQ \$0x(08|10|20), (.*)`, to: `SHRQ $$0x01, $2`},
 	{name: "permuted into bytes of other moves", from: `VPERMB (.*), (Z\d+), K\d, (Z\d+)`, to: `VPERMB $1, $2, $3`, in: permutes},
 	{name: "given bytes inverted", from: `KNOTQ .*`, to: ``, in: permutes},
 	{name: "gives bytes of other chunks", from: `KANDQ (.*)`, to: `KORQ $1`, in: permutes},

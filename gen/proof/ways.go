@@ -30,7 +30,7 @@ var oneWays = []oneWay{
 		"columns of fewer lanes than a turn has go another way"},
 	{`pack\w+AVX(2|512)`, `ADDQ .*; SUBQ .*; JAE tile\d+`, jumps,
 		"a tile of half the length has one turn at most, after those of all the length"},
-	{`\w+Masked\w*AVX(2|512)`, `ADDQ .*; SUBQ .*; JAE vector\d+`, jumps,
+	{`\w+Masked\w*AVX(2|512)`, `ADDQ .*; SUBQ .*; JAE (group|vector)\d+`, jumps,
 		"a loop of half the length has one turn at most, after one of all the length"},
 	{`unpack\d+NEON`, `ADD .*; SUBS \$1, .*; BNE few_\d+`, jumps,
 		"a loop of half the length has one turn at most, after one of all the length"},
