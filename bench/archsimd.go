@@ -5,8 +5,8 @@ package main
 import "simd/archsimd"
 
 // archsimdWork returns Insert or InsertEach of 32-bit words, written with Go's own vectors
-// of 512 bits. Their shifts take counts from vectors. A shift by one count for all lanes
-// would move the count from an integer register each time.
+// of 512 bits. The shifts take a vector of counts. A shift by one count for all lanes would
+// move the count from an integer register each time.
 func archsimdWork(x *operands) func(n int) {
 	switch {
 	case !archsimd.X86.AVX512():

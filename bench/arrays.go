@@ -14,8 +14,8 @@ const (
 )
 
 // arrayBars returns the bars of a job with adjacent elements: over the Go loop and over C by
-// hand, in cache and in memory. A bar of 0 is left out. AVX2 has 0.6 of the bars over Go, and
-// none over C by hand.
+// hand, in cache and in memory. It leaves out bars of 0. The bars of AVX2 over Go are 0.6 of
+// the bars of AVX-512, and AVX2 has no bars over C by hand.
 func arrayBars(lanes int, overGo, overHand [2]float64) []bar {
 	var bars []bar
 	for i, n := range []int{lanes, pictures} {
@@ -36,7 +36,8 @@ func arrayBars(lanes int, overGo, overHand [2]float64) []bar {
 // and the jobs that do the reverse.
 func arrayJobs() []job {
 	js := append(pixelJobs(), wireJobs()...)
-	js = append(js, swapJob[uint32]("Pack/swap32", bits.ReverseBytes32), swapJob[uint64]("Pack/swap64", bits.ReverseBytes64))
+	js = append(js, swapJob[uint32]("Pack/swap32", bits.ReverseBytes32),
+		swapJob[uint64]("Pack/swap64", bits.ReverseBytes64))
 	js = append(js, denseJobs("5-bit", 12, 5, 342, [2]float64{8, 6}, [2]float64{0.5, 0.5}, func(dst []uint64, v []uint8) {
 		for i := range dst {
 			var w uint64
@@ -69,22 +70,23 @@ func arrayJobs() []job {
 			}
 		}
 	})...)
-	js = append(js, denseJobs("4-bit", 16, 4, 256, [2]float64{20, 15}, [2]float64{0.5, 0.5}, func(dst []uint64, v []uint8) {
-		for i := range dst {
-			var w uint64
-			for j, e := range v[16*i : 16*i+16 : 16*i+16] {
-				w |= uint64(e&15) << (4 * j & 63)
+	js = append(js, denseJobs("4-bit", 16, 4, 256, [2]float64{20, 15}, [2]float64{0.5, 0.5},
+		func(dst []uint64, v []uint8) {
+			for i := range dst {
+				var w uint64
+				for j, e := range v[16*i : 16*i+16 : 16*i+16] {
+					w |= uint64(e&15) << (4 * j & 63)
+				}
+				dst[i] = w
 			}
-			dst[i] = w
-		}
-	}, func(v []uint8, src []uint64) {
-		for i, w := range src {
-			p := v[16*i : 16*i+16 : 16*i+16]
-			for j := range p {
-				p[j] = uint8(w >> (4 * j & 63) & 15)
+		}, func(v []uint8, src []uint64) {
+			for i, w := range src {
+				p := v[16*i : 16*i+16 : 16*i+16]
+				for j := range p {
+					p[j] = uint8(w >> (4 * j & 63) & 15)
+				}
 			}
-		}
-	})...)
+		})...)
 	js = append(js, denseJobs("1-bit", 64, 1, 64, [2]float64{25, 10}, [2]float64{0.2, 0}, func(dst []uint64, v []uint8) {
 		for i := range dst {
 			var w uint64
@@ -101,26 +103,31 @@ func arrayJobs() []job {
 			}
 		}
 	})...)
-	js = append(js, denseJobs("15-bit", 4, 15, 1024, [2]float64{0, 6}, [2]float64{0.5, 0.5}, func(dst []uint64, v []uint16) {
-		for i := range dst {
-			var w uint64
-			for j, e := range v[4*i : 4*i+4 : 4*i+4] {
-				w |= uint64(e&32767) << (15 * j & 63)
+	js = append(js, denseJobs("15-bit", 4, 15, 1024, [2]float64{0, 6}, [2]float64{0.5, 0.5},
+		func(dst []uint64, v []uint16) {
+			for i := range dst {
+				var w uint64
+				for j, e := range v[4*i : 4*i+4 : 4*i+4] {
+					w |= uint64(e&32767) << (15 * j & 63)
+				}
+				dst[i] = w
 			}
-			dst[i] = w
-		}
-	}, func(v []uint16, src []uint64) {
-		for i, w := range src {
-			p := v[4*i : 4*i+4 : 4*i+4]
-			for j := range p {
-				p[j] = uint16(w >> (15 * j & 63) & 32767)
+		}, func(v []uint16, src []uint64) {
+			for i, w := range src {
+				p := v[4*i : 4*i+4 : 4*i+4]
+				for j := range p {
+					p[j] = uint16(w >> (15 * j & 63) & 32767)
+				}
 			}
-		}
-	})...)
+		})...)
 	return js
 }
 
-var toU16, toU32, toU64 = operand{bits: 16, kind: output}, operand{bits: 32, kind: output}, operand{bits: 64, kind: output}
+var (
+	toU16 = operand{bits: 16, kind: output}
+	toU32 = operand{bits: 32, kind: output}
+	toU64 = operand{bits: 64, kind: output}
+)
 
 // byteElements returns an operand with count bytes for each lane.
 func byteElements(count int, kind kind) operand { return operand{8, kind, count - 1} }
@@ -160,7 +167,8 @@ func pixelJobs() []job {
 		},
 	}, {
 		name: "Pack/rgb565-rgba", operands: []operand{toU16, byteElements(4, input)}, byHand: true,
-		bars: arrayBars(row, [2]float64{8, 4}, [2]float64{0.5, 0.8}), fields: []field{{1, 11, 5, 3}, {2, 5, 6, 2}, {3, 0, 5, 3}},
+		bars:   arrayBars(row, [2]float64{8, 4}, [2]float64{0.5, 0.8}),
+		fields: []field{{1, 11, 5, 3}, {2, 5, 6, 2}, {3, 0, 5, 3}},
 		work: func(x *operands) (ours, loop func(n int)) {
 			dst, pix := of[uint16](x, 0), of[uint8](x, 1)
 			return func(n int) {
@@ -184,7 +192,8 @@ func pixelJobs() []job {
 func wireJobs() []job {
 	u32 := operand{bits: 32}
 	return []job{{
-		name: "Pack/samples24", operands: []operand{toU32, byteElements(3, input)}, bars: arrayBars(row, [2]float64{4, 1.5}, [2]float64{}),
+		name: "Pack/samples24", operands: []operand{toU32, byteElements(3, input)},
+		bars: arrayBars(row, [2]float64{4, 1.5}, [2]float64{}),
 		want: func(x *operands, v []uint64) uint64 {
 			return uint64(uint32(int32(v[1]<<8|v[2]<<16|v[3]<<24) >> 8))
 		},
@@ -202,7 +211,8 @@ func wireJobs() []job {
 				}
 		},
 	}, {
-		name: "Pack/stereo-apart", operands: []operand{u32, toU16, toU16}, bars: arrayBars(row, [2]float64{4, 1.3}, [2]float64{}),
+		name: "Pack/stereo-apart", operands: []operand{u32, toU16, toU16},
+		bars:   arrayBars(row, [2]float64{4, 1.3}, [2]float64{}),
 		fields: []field{{1, 0, 16, 0}, {2, 16, 16, 0}},
 		work: func(x *operands) (ours, loop func(n int)) {
 			stereo, left, right := unsafe.Slice((*uint16)(x.p[0]), 2*x.n), of[uint16](x, 1), of[uint16](x, 2)
@@ -222,7 +232,8 @@ func wireJobs() []job {
 				}
 		},
 	}, {
-		name: "Pack/big-endian", operands: []operand{toU64, byteElements(8, input)}, bars: arrayBars(cached, [2]float64{3, 0}, [2]float64{}),
+		name: "Pack/big-endian", operands: []operand{toU64, byteElements(8, input)},
+		bars: arrayBars(cached, [2]float64{3, 0}, [2]float64{}),
 		want: func(x *operands, v []uint64) uint64 {
 			var w uint64
 			for _, b := range v[1:] {
@@ -242,7 +253,8 @@ func wireJobs() []job {
 		},
 	}, {
 		name: "Pack/bgra", operands: []operand{toU32, u32}, inPlace: 1, byHand: true,
-		bars: []bar{{inPlace, row, goLoop, 10, 6, 0}, {inPlace, row, byHand, 0.7, 0, 0}, {inPlace, pictures, byHand, 0.8, 0, 0}},
+		bars: []bar{{inPlace, row, goLoop, 10, 6, 0}, {inPlace, row, byHand, 0.7, 0, 0},
+			{inPlace, pictures, byHand, 0.8, 0, 0}},
 		want: func(x *operands, v []uint64) uint64 { return v[1]&0xff00ff00 | v[1]>>16&0xff | v[1]<<16&0xff0000 },
 		work: func(x *operands) (ours, loop func(n int)) {
 			dst, src := of[uint32](x, 0), of[uint32](x, 1)
@@ -261,13 +273,15 @@ func wireJobs() []job {
 }
 
 // denseJobs returns the jobs that put count elements of width bits into words of 64 bits,
-// and take them out again. The width is a constant in the loops.
+// and the jobs that take them out again. The width is a constant in the loops.
 //
 //go:noinline
-func denseJobs[E uint8 | uint16](name string, count int, width uint32, lanes int, overGo, overHand [2]float64, into func(dst []uint64, v []E), out func(v []E, src []uint64)) []job {
+func denseJobs[E uint8 | uint16](name string, count int, width uint32, lanes int, overGo, overHand [2]float64,
+	into func(dst []uint64, v []E), out func(v []E, src []uint64)) []job {
 	elements := func(kind kind) operand { return operand{bitsOf[E](), kind, count - 1} }
 	return []job{{
-		name: "Pack/" + name, operands: []operand{{bits: 64, kind: output}, elements(input)}, fields: denseFields(count, width),
+		name: "Pack/" + name, operands: []operand{{bits: 64, kind: output}, elements(input)},
+		fields: denseFields(count, width),
 		byHand: true, bars: arrayBars(lanes, [2]float64{overGo[0], 0}, [2]float64{overHand[0], 0}),
 		work: func(x *operands) (ours, loop func(n int)) {
 			dst, v := of[uint64](x, 0), of[E](x, 1)
@@ -318,8 +332,8 @@ func swapJob[T word](name string, reverse func(T) T) job {
 	}
 }
 
-// reverseLoop returns a loop that calls a function of math/bits by its name, so that the
-// compiler inlines it.
+// reverseLoop returns a loop that reverses the bytes of words. It calls functions of
+// math/bits by name, so the compiler inlines them.
 //
 //go:noinline
 func reverseLoop[T word](dst, src []T) func(n int) {
@@ -343,5 +357,5 @@ func reverseLoop[T word](dst, src []T) func(n int) {
 			})
 		}
 	}
-	panic("bench: no loop that reverses the bytes of these words")
+	panic("bench: no loop reverses the bytes of words of this size")
 }

@@ -21,10 +21,10 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// manyLanes is more than a piece.
+// manyLanes is longer than a piece.
 const manyLanes = 64 << 10
 
-// everyPlace calls f with every job in every place.
+// everyPlace calls f for every job in every place.
 func everyPlace(t *testing.T, f func(t *testing.T, j *job, at place)) {
 	opts, err := parse(nil)
 	if err != nil {
@@ -41,7 +41,7 @@ func everyPlace(t *testing.T, f func(t *testing.T, j *job, at place)) {
 	}
 }
 
-// mostWords is the most words of 64 bits that a lane takes in any job.
+// mostWords is the most words of 64 bits that a lane of any job takes.
 var mostWords = func() int {
 	most := 0
 	for _, j := range jobs() {
@@ -73,8 +73,8 @@ func TestContendersAgree(t *testing.T) {
 	})
 }
 
-// TestCheckFindsWrongAnswers checks that a contender with a wrong answer in any lane of any
-// output is found and named.
+// TestCheckFindsWrongAnswers makes a contender with one wrong answer in each output in turn.
+// check must find it, and its error must name it.
 func TestCheckFindsWrongAnswers(t *testing.T) {
 	s := newStore(harshLanes * mostWords)
 	everyPlace(t, func(t *testing.T, j *job, at place) {
@@ -102,8 +102,8 @@ func TestCheckFindsWrongAnswers(t *testing.T) {
 	})
 }
 
-// TestTable checks that every job has the contenders that can take part, and that every bar
-// is over one of them, in a case that is measured.
+// TestTable checks that every job has all contenders that can take part. It also checks that
+// each bar compares with one of them, in a case that a run measures.
 func TestTable(t *testing.T) {
 	opts, err := parse([]string{"-quick"})
 	if err != nil {
@@ -111,7 +111,7 @@ func TestTable(t *testing.T) {
 	}
 	js := jobs()
 	todo := cases(js, opts)
-	s := newStore(memory) // not touched
+	s := newStore(memory) // its memory is never touched
 	out := leftOut()
 	for i := range js {
 		j := &js[i]
@@ -132,8 +132,9 @@ func TestTable(t *testing.T) {
 			}
 		}
 		for _, b := range j.bars {
-			if !slices.Contains(append(kinds, cLoop, cachedStores, archsimdLoop, libyuv, limit), b.than) && b.than != "bfi generic" {
-				t.Errorf("%s: a bar over %q, which does not take part", j.name, b.than)
+			if !slices.Contains(append(kinds, cLoop, cachedStores, archsimdLoop, libyuv, limit), b.than) &&
+				b.than != "bfi generic" {
+				t.Errorf("%s: a bar over %q, but it does not take part", j.name, b.than)
 			}
 			if !slices.Contains(todo, benchCase{j, b.place, b.lanes}) {
 				t.Errorf("%s: no case for the bar over %s, %s, %d lanes", j.name, b.than, b.place, b.lanes)
@@ -142,7 +143,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRepeatIsInlined checks that no loop pays for a call of repeat or of its argument.
+// TestRepeatIsInlined checks that the compiler inlines repeat everywhere. Otherwise a loop
+// would pay for calls of repeat's argument.
 func TestRepeatIsInlined(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "bench")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -153,7 +155,7 @@ func TestRepeatIsInlined(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(symbols, []byte(" main.jobs\n")) || bytes.Contains(symbols, []byte(" main.repeat\n")) {
-		t.Error("main.repeat is called somewhere, want it inlined everywhere")
+		t.Error("main.repeat is not inlined everywhere")
 	}
 }
 
@@ -279,14 +281,14 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	}
-	// Both are calibrated. Then each round starts with the other one.
+	// First each contender is calibrated. Then they take turns at being first in a round.
 	if turns := slices.Compact(order); !slices.Equal(turns, []int{0, 1, 0, 1, 0, 1}) {
 		t.Errorf("the contenders took turns as %v", turns)
 	}
 }
 
-// TestCalibrate checks that a call that is interrupted the first two times is not taken for
-// a long call.
+// TestCalibrate interrupts a short call the first two times. calibrate must not take it for a
+// long call.
 func TestCalibrate(t *testing.T) {
 	calls := 0
 	call := calibrate(func(iters int) {
@@ -296,16 +298,18 @@ func TestCalibrate(t *testing.T) {
 		time.Sleep(time.Duration(iters) * 10 * time.Microsecond)
 	}, 10*time.Millisecond)
 	if call < 10e3 || call > 2e6 {
-		t.Errorf("a call of some 10,000 ns taken for one of %v ns", call)
+		t.Errorf("a call of some 10,000 ns is measured as %v ns", call)
 	}
 }
 
-// TestCompare checks that a comparison is the ratio within rounds, and has its kernel's bar.
+// TestCompare checks that a comparison is the median of the rounds' ratios, and that it has the
+// bar of its kernel.
 func TestCompare(t *testing.T) {
 	j := insertJob[uint32]("u32", []bar{{apart, 8, goLoop, 3, 2, 0}, {apart, 8, cachedStores, 1, 1, 1},
 		{apart, 16, goLoop, 1, 1, 1}, {inPlace, 8, goLoop, 1, 1, 1}})
 	r := &result{Kernels: []string{"generic", "avx2", "avx512"}}
-	cs := []contender{{kind: goLoop}, {kind: library, kernel: "generic"}, {kind: library, kernel: "avx2"}, {kind: library, kernel: "avx512"}}
+	cs := []contender{{kind: goLoop}, {kind: library, kernel: "generic"}, {kind: library, kernel: "avx2"},
+		{kind: library, kernel: "avx512"}}
 	r.add(benchCase{&j, apart, 8}, cs, [][]float64{{10, 20, 300}, {10, 10, 10}, {5, 10, 150}, {4, 10, 100}})
 	var have []comparison
 	for _, c := range r.Comparisons {
@@ -365,8 +369,8 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// TestBench checks that a small run writes everything that a whole run writes, and that the
-// README's table can be made from it.
+// TestBench checks that a small run writes everything that a whole run writes. It also makes
+// the README's table from the small run.
 func TestBench(t *testing.T) {
 	dir := t.TempDir()
 	opts, err := parse([]string{"-quick", "-run", "^(Insert/u32/.*/(8|1024)|SelectWarp/u64/.*)$", "-o", dir})
@@ -377,7 +381,8 @@ func TestBench(t *testing.T) {
 	if err := bench(opts, &stdout, &stderr); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Insert/u32, out of place", "Insert/u32, in place", "Insert/u32, misaligned", "SelectWarp/u64", goLoop, "Times as fast", "bars missed"} {
+	for _, want := range []string{"Insert/u32, out of place", "Insert/u32, in place", "Insert/u32, misaligned",
+		"SelectWarp/u64", goLoop, "Times as fast", "bars missed"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("the tables lack %q:\n%s", want, &stdout)
 		}
@@ -394,8 +399,9 @@ func TestBench(t *testing.T) {
 	if err := json.Unmarshal(data, &have); err != nil {
 		t.Fatalf("%v in\n%s", err, data)
 	}
-	if have.CPU == "" || have.Commit == "" || have.Go == "" || len(have.Kernels) == 0 || len(have.Comparisons) == 0 || len(have.Series) == 0 {
-		t.Errorf("the file lacks something:\n%s", data)
+	if have.CPU == "" || have.Commit == "" || have.Go == "" || len(have.Kernels) == 0 || len(have.Comparisons) == 0 ||
+		len(have.Series) == 0 {
+		t.Errorf("the file is not complete:\n%s", data)
 	}
 	for _, s := range have.Series {
 		for i := range s.Lanes {
@@ -415,8 +421,9 @@ func TestBench(t *testing.T) {
 	if err := bench(&options{readme: path + ".json"}, &stdout, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if row := regexp.MustCompile("(?m)^\\| `Insert/u32` \\| [0-9.]+ \\| \\| [0-9.]+ \\|"); !row.MatchString(stdout.String()) {
-		t.Errorf("the README's table lacks a row of figures:\n%s", &stdout)
+	row := regexp.MustCompile("(?m)^\\| `Insert/u32` \\| [0-9.]+ \\| \\| [0-9.]+ \\|")
+	if !row.MatchString(stdout.String()) {
+		t.Errorf("the README's table has no row of figures for Insert/u32:\n%s", &stdout)
 	}
 }
 
@@ -439,7 +446,8 @@ func TestGains(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kernel := range tune.Kernels[1:] {
-		if row := regexp.MustCompile(`(?m)^Fill/u32 +` + kernel + ` +[0-9.]+ +[0-9.]+ *$`); !row.MatchString(stdout.String()) {
+		row := regexp.MustCompile(`(?m)^Fill/u32 +` + kernel + ` +[0-9.]+ +[0-9.]+ *$`)
+		if !row.MatchString(stdout.String()) {
 			t.Errorf("no row of gains of %s:\n%s", kernel, &stdout)
 		}
 	}
@@ -457,7 +465,7 @@ func testSamples(t *testing.T, path string, all []*series) {
 		switch record := r.Result().(type) {
 		case *benchfmt.Result:
 			if _, parts := record.Name.Parts(); strings.HasPrefix(string(parts[len(parts)-1]), "-") {
-				t.Errorf("%s ends in what is read as GOMAXPROCS", record.Name)
+				t.Errorf("%s ends in a number that benchstat reads as GOMAXPROCS", record.Name)
 			}
 			seconds, _ := record.Value("sec/op")
 			samples[string(record.Name)] = append(samples[string(record.Name)], seconds*1e9)
@@ -502,7 +510,7 @@ func TestBenchErrors(t *testing.T) {
 	}
 }
 
-// TestREADME checks that the README's figures are those of the results file that it names.
+// TestREADME checks that the README has the table of the results file that it names.
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {

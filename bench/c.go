@@ -26,11 +26,11 @@ import "C"
 
 import "unsafe"
 
-// cCompiler has the compiler of the C loops and its flags. It is empty if there is none.
+// cCompiler names the compiler of the C loops and its flags. Without a compiler it is empty.
 const cCompiler = C.COMPILER + " -O3 -march=native"
 
-// cWork returns the named loop in C, or nil if there is none for this place. All iterations
-// are one call through cgo, so the cost of cgo does not count against C.
+// cWork returns the named loop in C. If there is none for this place, it returns nil. One call
+// through cgo makes all iterations, so the cost of cgo does not count against C.
 func cWork(name string, x *operands) func(iters int) {
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))

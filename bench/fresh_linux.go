@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// forget clears s. It gives the whole pages of s back to the system, so that the first
-// access to each of them is a page fault.
+// forget clears s. It gives all whole pages in s back to the system, so the first access to
+// each of them is a page fault.
 func forget[T word](s []T) {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*bitsOf[T]()/8)
 	page := syscall.Getpagesize()

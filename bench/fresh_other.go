@@ -2,5 +2,5 @@
 
 package main
 
-// forget clears s. Here its pages stay.
+// forget clears s. On this system it keeps the pages.
 func forget[T word](s []T) { clear(s) }

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// The contenders in C. Each loop is a function that is not inlined and whose operands are
-// restrict. It enters itself into a list under the name of its job.
+// These are the contenders in C. Each loop is a function with restrict operands, and is not
+// inlined. It enters itself into a list under the name of its job.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ void repeat(work *w, size_t iters, PARAMETERS) {
 #define BITS 64
 #include "loops.h"
 
-// Words from columns, and columns from words.
+// These loops make words from columns, and columns from words.
 
 ENTERED(pack_rgba, "Pack/rgba", 0) {
 	uint32_t *dst = p0; const uint8_t *r = p1, *g = p2, *b = p3, *a = p4;
@@ -136,7 +136,7 @@ ENTERED(unpack_rgb10a2, "Unpack/rgb10a2", 0) {
 	}
 }
 
-// Words from adjacent elements, and back.
+// These loops make words from adjacent elements, and the reverse.
 
 ENTERED(pack_rgb24, "Pack/rgb24", 0) {
 	uint32_t *dst = p0; const uint8_t *rgb = p1;
@@ -217,8 +217,8 @@ DENSE("15-bit", uint16_t, 4, 15)
 #if defined(__AVX512VBMI__) && defined(__AVX512BW__) && defined(__BMI2__)
 #include <immintrin.h>
 
-// Loops that a specialist would write by hand, with the fields as constants. The loops above
-// do the lanes after the last vector.
+// These are the loops that a specialist would write by hand. Fields are constants. The loops
+// above do the lanes after the last vector.
 
 #define REST(loop) loop(n - i, q0, q1, 0, 0, 0, value, pos, width, active)
 
@@ -307,7 +307,8 @@ static int first_seven(int i) { return 7 * (i % 8 + i / 8 % 2 * 8) & 63; }
 static int twelve(int i) { return i / 12 * 16 + i % 12 & 63; }
 static int nine(int i) { return i / 9 * 16 + i % 9 & 63; }
 
-// Four words a turn. Each word is copied twice, and eight elements come from each copy.
+// Each turn does four words. It copies each word twice, and takes eight elements from each
+// copy.
 #define UNPACK_BY_HAND(count, width, first, closed, loop) \
 	__m512i from = index512(first), close = index512(closed), mask = _mm512_set1_epi8((1 << width) - 1); \
 	__m512i twice = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3); \
@@ -394,7 +395,7 @@ __attribute__((constructor)) static void enter_libyuv(void) {
 #endif
 }
 
-// The limit does the moves that measure.go makes.
+// The limit makes the moves that measure.go lists.
 
 struct move { int64_t bytes, dst, src[4]; };
 

@@ -1,6 +1,6 @@
-// The loops that a C programmer would write for words of BITS bits. loops.c includes this
-// file for each word: out of place, with OR_DST(p) as p, and in place, with OR_DST(p) as
-// dst. In place the operand that is dst is not passed twice, so every pointer is restrict.
+// These are the loops that a C programmer would write for words of BITS bits. loops.c
+// includes this file twice for each size of words. Out of place, OR_DST(p) is p. In place,
+// OR_DST(p) is dst. So a loop in place gets no pointer twice, and all pointers are restrict.
 
 #define T JOIN(JOIN(uint, BITS), _t)
 
@@ -22,7 +22,7 @@ static inline T NAME(bfe)(T a, uint32_t pos, uint32_t width) {
 	return pos < BITS ? a >> pos & NAME(mask)(0, width) : 0;
 }
 
-// The operands of each function's loops, and the work in a lane.
+// These macros declare the operands of each function's loops, and do the work in a lane.
 #define INSERT T *dst = p0; const T *src = p1, *base = OR_DST(p2); \
 	T mask = NAME(mask)(pos, width); uint32_t shift = pos % BITS
 #define INSERT_LANE dst[i] = (base[i] & ~mask) | ((T)(src[i] << shift) & mask)

@@ -1,7 +1,7 @@
-// Bench does each job of a table in several ways: by bfi on every kernel of this machine,
-// by what a user would write or pick instead, and as fast as the machine can do it at all.
-// They take turns in one process. Bench prints tables and writes files and plots. README.md
-// says how to read them.
+// Bench measures each job of a table in several ways: bfi on every kernel of this machine,
+// the code that a user would write or pick instead, and the limit of the machine. They take
+// turns in one process. Bench prints tables and writes files and plots. README.md says how to
+// read them.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 
 const usage = "usage: go -C bench run . [-quick] [-stream] [-run REGEXP] [-benchtime DURATION] [-o DIR] | -readme FILE"
 
-// options are what the command line says.
+// options are the flags of the command line.
 type options struct {
 	quick, stream bool
 	run           *regexp.Regexp
@@ -55,8 +55,8 @@ func parse(args []string) (*options, error) {
 	var opts options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.BoolVar(&opts.quick, "quick", false, "only what bars are about, little time each")
-	fs.BoolVar(&opts.stream, "stream", false, "what stores that bypass the cache gain, by bytes moved")
+	fs.BoolVar(&opts.quick, "quick", false, "only lengths that have bars, with little time for each")
+	fs.BoolVar(&opts.stream, "stream", false, "print how much stores that bypass the cache gain, by bytes moved")
 	run := fs.String("run", "", "only cases whose name matches")
 	fs.DurationVar(&opts.benchtime, "benchtime", 0, "time for each contender of each case")
 	fs.StringVar(&opts.dir, "o", "results", "directory to write to")
@@ -103,11 +103,12 @@ func (c benchCase) length() int {
 }
 
 var (
-	lengths     = []int{1, 2, 3, 4, 8, 16, 32, 64, 128, 256, cached, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, memory}
+	lengths = []int{1, 2, 3, 4, 8, 16, 32, 64, 128, 256, cached, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20,
+		4 << 20, memory}
 	warpLengths = []int{1, 2, 4, 8, 16, 32}
 )
 
-// cases returns the cases of js that opts asks for.
+// cases returns the cases of the jobs in js that opts asks for.
 func cases(js []job, opts *options) []benchCase {
 	var cs []benchCase
 	for i := range js {
@@ -133,12 +134,12 @@ func cases(js []job, opts *options) []benchCase {
 	return cs
 }
 
-// lengths returns the lengths of list and those with bars, except for lengths at which the
-// job's operands would be longer than those of any other job.
+// lengths returns the lengths of list and the lengths that have bars. It leaves out lengths at
+// which an operand would be longer than memory words of 64 bits.
 func (j *job) lengths(list []int) []int {
 	lengths := slices.Clone(list)
 	if j.sparse != 0 {
-		lengths = nil // there are many such jobs
+		lengths = nil // there are many such jobs, so only lengths with bars
 	}
 	for _, b := range j.bars {
 		lengths = append(lengths, b.lanes)
@@ -163,14 +164,14 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 	for _, missing := range leftOut() {
 		fmt.Fprintln(stderr, missing)
 	}
-	debug.SetGCPercent(-1) // only the operands are large
+	debug.SetGCPercent(-1) // little more than the operands is allocated
 	if opts.stream {
 		return gains(todo, opts, stdout)
 	}
 	res := newResult(opts)
 	name := res.slug()
 	if opts.quick || opts.run.String() != "" {
-		name += "-partial" // to keep the results of a whole run
+		name += "-partial" // the results of a whole run must stay
 	}
 	path := filepath.Join(opts.dir, name)
 	if err := os.MkdirAll(path, 0o777); err != nil {
@@ -184,8 +185,7 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 	}
 	s, small := newStore(longest), newStore(harsh)
 	for i, c := range todo {
-		// The first case of a place checks answers on operands that expose each bit.
-		// The first case of a job fills its streams.
+		// Check the answers once for each place, and fill the streams once for each job.
 		if i == 0 || todo[i-1].job != c.job || todo[i-1].place != c.place {
 			fmt.Fprintf(stderr, "[%d/%d] %s, %s\n", i, len(todo), c.job.name, c.place)
 			if err := checkHarsh(small, c.job, c.place); err != nil {
@@ -214,28 +214,29 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 	if err := res.plot(js, path); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "wrote %s.json, %[1]s.bench and the plots in %[1]s after %v\n", path, time.Since(start).Round(time.Second))
+	fmt.Fprintf(stderr, "wrote %s.json, %[1]s.bench and the plots in %[1]s after %v\n",
+		path, time.Since(start).Round(time.Second))
 	return nil
 }
 
-// leftOut returns texts about the contenders that cannot take part in this process.
+// leftOut returns notes about the contenders that cannot take part in this process.
 func leftOut() []string {
 	var list []string
 	insert := insertJob[uint32]("u32", nil)
 	x := newStore(1).operands(&insert, apart, 1)
 	if cCompiler == "" {
-		list = append(list, "C, libyuv and the limit are left out: the go command found no C compiler")
+		list = append(list, "no C, libyuv and limit: the go command found no C compiler")
 	} else if cWork("MergeARGBPlane", x) == nil {
-		list = append(list, "libyuv is left out: there is no libyuv.so to load (Debian has it in libyuv0)")
+		list = append(list, "no libyuv: its shared library is missing (Debian: libyuv0)")
 	}
 	if archsimdWork(x) == nil {
-		list = append(list, "archsimd is left out: set GOEXPERIMENT=simd on amd64 with AVX-512 to have it")
+		list = append(list, "no archsimd: it needs GOEXPERIMENT=simd, amd64 and AVX-512")
 	}
 	return list
 }
 
-// spread returns a mask with n of 32 lanes active, evenly spread: 32 is all lanes, 16 is
-// every other lane.
+// spread returns a mask with n of 32 lanes active, evenly spread. If n is 16, every other lane
+// is active.
 func spread(n int) uint32 {
 	var mask uint32
 	for i := range n {
@@ -244,14 +245,15 @@ func spread(n int) uint32 {
 	return mask
 }
 
-// gains prints how many times as fast calls are with stores that bypass the cache as with
-// stores that do not, for each job and kernel, by how much a call moves. The library's
-// threshold should be where the ratio comes to more than 1.
+// gains prints how much stores that bypass the cache gain over stores that do not, for each job
+// and kernel, by how much a call moves. The library's threshold should be where the ratio
+// becomes more than 1.
 func gains(todo []benchCase, opts *options, stdout io.Writer) error {
 	if len(tune.Kernels) == 1 {
 		return errors.New("-stream: the portable kernels have no stores that bypass the cache")
 	}
-	fmt.Fprintf(stdout, "Stores that bypass the cache, times as fast, by how much a call moves (the library has them from %d MiB on):\n", libraryStreamBytes>>20)
+	fmt.Fprintf(stdout, "Calls with stores that bypass the cache, times as fast as with other stores, "+
+		"by how much a call moves.\nThe library has such stores from %d MiB on.\n", libraryStreamBytes>>20)
 	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "job\tkernel\t")
 	for _, moved := range movedMebibytes {
@@ -271,12 +273,13 @@ func gains(todo []benchCase, opts *options, stdout io.Writer) error {
 			for _, moved := range movedMebibytes {
 				x := s.operands(c.job, apart, moved<<23/bits)
 				run, _ := c.job.work(x)
-				samples := measure([]contender{{library, kernel, 0, run}, {cachedStores, kernel, math.MaxInt, run}}, 5*opts.benchtime, opts.rounds)
+				samples := measure([]contender{{library, kernel, 0, run}, {cachedStores, kernel, math.MaxInt, run}},
+					5*opts.benchtime, opts.rounds)
 				fmt.Fprintf(t, "%.2f\t", quantile(ratios(samples[1], samples[0]), 0.5))
 			}
 			fmt.Fprintln(t)
 		}
-		runtime.GC() // of this job's operands, which may be large
+		runtime.GC() // this job's operands may be large
 	}
 	return t.Flush()
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/gobfi/bfi/internal/tune"
 )
 
-// A contender is one way to do a job, or to run as fast as it could be done.
+// A contender is one way to do a job. The limit is a contender too: it only moves the job's
+// operands.
 type contender struct {
 	kind       string
-	kernel     string  // the library's kernel; empty if it is not the library
-	streamFrom uintptr // the least that a call moves if its stores bypass the cache
+	kernel     string  // the library's kernel; empty if the contender is not the library
+	streamFrom uintptr // calls that move at least this many bytes bypass the cache
 	run        func(n int)
 }
 
-// The kinds of contenders, besides what a job replaces.
+// These are the kinds of contenders. Another kind is the calls that a job replaces.
 const (
 	library      = "bfi"
 	cachedStores = "cached stores"
@@ -51,7 +52,7 @@ func (c *contender) choose() {
 	*tune.StreamBytes = c.streamFrom
 }
 
-// contenders returns all that take part in a job.
+// contenders returns the contenders that take part in a job.
 func contenders(x *operands) []contender {
 	j := x.job
 	var cs []contender
@@ -86,22 +87,22 @@ func contenders(x *operands) []contender {
 }
 
 // A move reads bytes of some streams and writes their xor. If it reads only one stream, it
-// writes the complement. A place is the number of a stream plus eight times an offset in it, or -1 for
-// none.
+// writes the complement. dst and src have places, and a place is the number of a stream plus
+// eight times an offset in it. -1 is no place.
 type move struct {
 	bytes, dst int64
 	src        [4]int64
 }
 
-// limited reports whether limitMoves has moves for the job. It has some if a lane has
-// few elements.
+// limited reports whether the job has a limit. It has one if a lane takes at most 64 bits of
+// each operand, and if many lanes are active.
 func (j *job) limited() bool { return j.laneWords() == 1 && j.sparse == 0 }
 
 // limitMoves returns moves that read all inputs of a job once and write all its outputs
-// once. They move whole vectors, whatever the widths of the elements. Active masks are left
-// out.
+// once. They move whole vectors, whatever the widths of the elements. They leave out active
+// masks.
 func limitMoves(x *operands) []move {
-	// The moves are in chunks of n bytes. An operand of 32-bit elements has four.
+	// The moves are made of chunks of n bytes. An operand of 32-bit elements has four chunks.
 	var in, out []int64
 	for k, o := range x.job.operands {
 		for chunk := range o.laneBits() / 8 {
@@ -139,8 +140,7 @@ func (m move) continues(n move) bool {
 	return n.dst == m.dst+8*m.bytes
 }
 
-// quartiles returns the quartiles of samples, to four digits. No measurement is better than
-// that.
+// quartiles returns the quartiles of samples, to four digits. No measurement is more exact.
 func quartiles(samples []float64) (q1, median, q3 float64) {
 	return round(quantile(samples, 0.25)), round(quantile(samples, 0.5)), round(quantile(samples, 0.75))
 }
@@ -162,7 +162,7 @@ func quantile(samples []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
-// ratios returns a over b, round by round. What slows a whole round down cancels out.
+// ratios returns a over b for each round. If something slows a whole round, it cancels out.
 func ratios(a, b []float64) []float64 {
 	r := make([]float64, len(a))
 	for i := range r {
@@ -171,12 +171,12 @@ func ratios(a, b []float64) []float64 {
 	return r
 }
 
-// fewestRounds is the least number of rounds, however long a call takes.
+// fewestRounds is the number of rounds if calls take very long.
 const fewestRounds = 5
 
-// measure times the contenders in turn, round after round, each for about benchtime in all.
-// It returns the nanoseconds of a call, for each contender and round. If calls are longer
-// than a batch should be, there are fewer rounds.
+// measure times the contenders in turn, round after round. Each contender runs for about
+// benchtime in all. If single calls take longer than a batch should, there are fewer rounds.
+// measure returns the nanoseconds of a call, for each contender and round.
 func measure(cs []contender, benchtime time.Duration, rounds int) [][]float64 {
 	batch := benchtime / time.Duration(rounds)
 	iters := make([]int, len(cs))
@@ -192,7 +192,7 @@ func measure(cs []contender, benchtime time.Duration, rounds int) [][]float64 {
 	samples := make([][]float64, len(cs))
 	for r := range rounds {
 		for k := range cs {
-			i := (k + r) % len(cs) // so nobody always follows the same one
+			i := (k + r) % len(cs) // each round starts with another contender
 			cs[i].choose()
 			if iters[i] > 1 {
 				cs[i].run(1) // loads code and data into the caches
@@ -203,10 +203,10 @@ func measure(cs []contender, benchtime time.Duration, rounds int) [][]float64 {
 	return samples
 }
 
-// interruption is longer than the operating system ever interrupts a process.
+// interruption is longer than the operating system interrupts a process.
 const interruption = 50 * time.Millisecond
 
-// calibrate returns roughly the nanoseconds of a call.
+// calibrate returns a rough value for the nanoseconds of a call.
 func calibrate(run func(iters int), batch time.Duration) float64 {
 	for n := 1; ; n *= 4 {
 		d := clock(run, n)

@@ -1,29 +1,29 @@
-# What neon-mca.sh and neon-permute-mca.sh share. They source it in this folder.
+# neon-mca.sh and neon-permute-mca.sh source these functions. The current directory must be bench.
 
 cpus="neoverse-n1 neoverse-v1 neoverse-v2 apple-m1"
 turns=1000
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# The assembled kernels, as an object file that LLVM reads.
+# ours.o has the assembled kernels as an object file that LLVM reads.
 GOARCH=arm64 go tool asm -p bfi -I "$(go env GOROOT)/pkg/include" -o "$tmp/go.o" ../bfi_arm64.s
 go tool objdump "$tmp/go.o" | awk '
 	/^TEXT/ { name = $2; sub(/\(SB\)/, "", name); sub(/.*\./, "", name); printf ".type %s, %%function\n%s:\n", name, name }
 	length($3) == 8 && $2 ~ /^0x/ { print ".inst 0x" $3 }' |
 	clang-19 --target=aarch64-linux-gnu -x assembler -c -o "$tmp/ours.o" -
 
-# compile CPU compiles C from standard input.
+# compile CPU compiles C from standard input to CPU.o.
 compile() {
-	# NEON is compared with NEON, so processors with SVE must not use it.
+	# Our kernels use NEON. So that clang's code does too, processors with SVE must not use SVE.
 	local flags=-mcpu=$1
 	case $1 in neoverse-v*) flags+=+nosve ;; esac
 	clang-19 --target=aarch64-linux-gnu -ffreestanding -O3 "$flags" -I. -x c -c -o "$tmp/$1.o" -
 }
 
-# loop FILE SYMBOL LENGTH [SOURCES VECTORS] prints the function's innermost loop that stores most in one turn. The first
-# line is the number of bytes that it stores. If several loops store as much, LENGTH says whether to print the longest or
-# the shortest: clang has shorter loops for empty fields, and our kernels for unsigned fields. If SOURCES is given, only
-# loops count that look VECTORS results up in that many vectors for each turn of loads.
+# loop FILE SYMBOL LENGTH [SOURCES VECTORS] prints the innermost loop of a function that stores most in one turn. The first
+# line is the number of bytes that it stores. If several loops store as much, LENGTH is longest or shortest and says which
+# one to print. Some loops are shorter than others: clang's loops for empty fields, and our loops for unsigned fields.
+# With SOURCES, only loops count that look up bytes in that many vectors, and VECTORS results for each turn of loads.
 loop() {
 	llvm-objdump-19 -d --no-show-raw-insn --no-print-imm-hex --disassemble-symbols="$2" "$1" | awk -v which=$3 -v sources=${4:-0} -v vectors=${5:-1} '
 		/^ *[0-9a-f]+:/ {
@@ -74,7 +74,7 @@ loop() {
 		}'
 }
 
-# cycles CPU FILE SYMBOL LENGTH BYTES [SOURCES VECTORS] prints the cycles that 16 lanes of BYTES bytes take.
+# cycles CPU FILE SYMBOL LENGTH BYTES [SOURCES VECTORS] prints the cycles that 16 lanes of BYTES bytes take in the loop.
 cycles() {
 	local bytes total
 	loop "$2" "$3" $4 ${6-} ${7-} > "$tmp/loop" || { echo "no loop in $3" >&2; return 1; }

@@ -1,6 +1,6 @@
-// The loops that a C programmer would write for words of type T with BITS bits. The work in
-// a lane has no branches, so compilers vectorize the loops. neon-mca.sh includes this file
-// once for each word. NAME(f) is the name of f for the word.
+// These are the loops that a C programmer would write for words of type T with BITS bits.
+// The work in a lane has no branches, so compilers vectorize the loops. neon-mca.sh includes
+// this file once for each size of words. NAME(f) is the name of f for that size.
 
 static inline T NAME(bfi_lane)(T a, T b, uint32_t c, uint32_t d) {
 	uint32_t pos = c & 0xff, width = d & 0xff;

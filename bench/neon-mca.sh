@@ -1,17 +1,17 @@
 #!/bin/bash
-# Prints a table in Markdown: the main loops of the NEON kernels, as llvm-mca models
-# them, next to what clang makes of the loops in neon-mca.h.
+# Prints a table in Markdown: llvm-mca's figures for the main loops of the NEON kernels,
+# and for the loops that clang makes of neon-mca.h.
 #
 #	bench/neon-mca.sh > bench/neon-mca.md
 #
-# It fails if one of ours is slower, or if InsertEach is not faster. It needs Go and
-# Debian's clang-19 and llvm-19.
+# It fails if a loop of ours is slower than clang's, or if InsertEach is not faster. It
+# needs Go and Debian's clang-19 and llvm-19.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 . ./neon-mca-common.sh
 
-# loops prints the C loops, for words of 32 and of 64 bits.
+# loops prints the C loops for words of 32 and of 64 bits.
 loops() {
 	printf '#include <stddef.h>\n#include <stdint.h>\n'
 	for bits in 32 64; do
@@ -23,15 +23,14 @@ loops() {
 cat <<END
 # NEON kernels, modelled
 
-The table has cycles per 16 lanes of the main loop, ours / clang's. Ours are
-llvm-mca's figures for this library's assembly. Clang's are its figures for what
-clang -O3 makes of the plain loops in neon-mca.h for that processor, with NEON.
-llvm-mca models the processors, with all operands in the first-level cache.
-Nothing was measured.
+Each cell has the cycles that 16 lanes take in the main loop, ours / clang's. Our loops
+are this library's assembly. Clang's loops are the code that clang -O3 makes of the plain
+loops in neon-mca.h for that processor, with NEON. llvm-mca models the processors, with
+all operands in the first-level cache. Nothing was measured.
 
-The C has no branches, so clang can vectorize it. The order of our instructions was
-chosen among several by this model. Take rows that differ by a few hundredths as
-equal: a longer unrolled loop saves that much on its own counting.
+The C loops have no branches, so clang can vectorize them. We chose the order of our
+instructions among several by this model. If two figures differ by a few hundredths, take
+them as equal: a loop that is unrolled further saves that much on counting.
 
 The warp functions have no row, because clang leaves their loop scalar.
 

@@ -14,9 +14,9 @@ import (
 type place int
 
 const (
-	apart      place = iota // every operand at the start of a cache line
-	inPlace                 // the same with dst one of the operands
-	misaligned              // every operand past the start of a cache line
+	apart      place = iota // every operand starts a cache line
+	inPlace                 // every operand starts a cache line, and dst is also a source
+	misaligned              // every operand starts past the start of a cache line
 )
 
 func (p place) String() string { return [...]string{"out of place", "in place", "misaligned"}[p] }
@@ -58,7 +58,7 @@ func (x *operands) at(k, i int) uint64 {
 	return of[uint64](x, k)[i]
 }
 
-// lane returns the elements that lane i has in the streams that are wanted.
+// lane returns the elements of lane i in all streams that wanted reports true for.
 func (x *operands) lane(i int, wanted func(o operand) bool) []uint64 {
 	var v []uint64
 	for k, o := range x.job.operands {
@@ -71,8 +71,8 @@ func (x *operands) lane(i int, wanted func(o operand) bool) []uint64 {
 	return v
 }
 
-// wanted returns the right outputs of lane i. v has the elements of all streams before the
-// call.
+// wanted returns the right outputs of lane i. v has the lane's elements in all streams before
+// the call.
 func (x *operands) wanted(i int, v []uint64) []uint64 {
 	j := x.job
 	switch {
@@ -100,7 +100,7 @@ func (x *operands) wanted(i int, v []uint64) []uint64 {
 	return elements
 }
 
-// laneBits returns the bits that all operands together have for a lane.
+// laneBits returns the number of bits that a lane has in all operands together.
 func (j *job) laneBits(at place) int {
 	sum := 0
 	for _, o := range j.operands {
@@ -112,18 +112,18 @@ func (j *job) laneBits(at place) int {
 	return sum
 }
 
-// A store holds the streams of the longest operands.
+// A store holds the memory of operands. Each stream has room for the longest operand.
 type store struct{ streams [5][]uint64 }
 
-// Streams begin a few cache lines apart modulo the page, and misaligned streams some lanes
-// after that. So no two compete for the same place in a cache.
+// Streams begin a few cache lines apart modulo the page, so no two compete for the same place
+// in a cache. Misaligned streams begin a few lanes later.
 const (
 	pageWords = 4096 / 8
 	skewWords = 10 * 64 / 8
 	padWords  = 2*pageWords + 64
 )
 
-// newStore returns a store whose streams have words words of 64 bits.
+// newStore returns a store whose streams have the given number of words of 64 bits.
 func newStore(words int) *store {
 	var s store
 	for k := range s.streams {
@@ -132,7 +132,7 @@ func newStore(words int) *store {
 	return &s
 }
 
-// laneWords returns the most words of 64 bits that a stream takes for a lane, at least one.
+// laneWords returns the most words of 64 bits that a lane takes in any stream, at least one.
 func (j *job) laneWords() int {
 	words := 1
 	for _, o := range j.operands {
@@ -161,8 +161,8 @@ func (s *store) operands(j *job, at place, n int) *operands {
 	return x
 }
 
-// fill fills the streams of a job, as far as its longest operands reach, with random bits.
-// Unless harsh is set, the pos and width of a lane are those of a field in the word.
+// fill fills the streams of a job with random bits, as far as its longest operands reach. If
+// harsh is not set, the field of each lane lies in the word.
 func (s *store) fill(j *job, lanes int, harsh bool) {
 	state := uint64(1)
 	random := func() uint64 { // xorshift64*
@@ -199,10 +199,11 @@ func (s *store) fill(j *job, lanes int, harsh bool) {
 
 const harshLanes = 301
 
-// checkHarsh checks every contender of a job on short slices of any bits. Fields lie in the
-// word, end at its end, run past it, and are empty.
+// checkHarsh checks every contender of a job on short slices of random bits. Some fields lie
+// in the word, some end where it ends, some run past it, and some are empty.
 func checkHarsh(s *store, j *job, at place) error {
-	fields := [][2]uint32{{0, 0}, {0, 32}, {0, 64}, {3, 7}, {31, 1}, {5, 200}, {32, 1}, {40, 24}, {63, 1}, {64, 9}, {255, 255}, {0x105, 0x107}}
+	fields := [][2]uint32{{0, 0}, {0, 32}, {0, 64}, {3, 7}, {31, 1}, {5, 200}, {32, 1}, {40, 24}, {63, 1}, {64, 9},
+		{255, 255}, {0x105, 0x107}}
 	masks := []uint32{0xffffffff, 0x55555555, 0x80000001, 0, 0x13579bdf}
 	n := harshLanes
 	if j.warp {
@@ -221,11 +222,11 @@ func checkHarsh(s *store, j *job, at place) error {
 	return nil
 }
 
-// check does the job once and compares the answers with those of the scalar functions. Of a
-// long slice it compares both ends and some lanes between.
+// check does the job once and compares the answers with the scalar functions. In a long slice
+// it compares both ends and some lanes between them.
 func (c *contender) check(x *operands) error {
 	if c.kind == limit || c.kind == x.job.replaces && x.job.active != 0 {
-		return nil // the limit has other answers, and so has Insert under a mask
+		return nil // the limit gives other answers, and so does a call without the mask
 	}
 	const end, step = 1 << 10, 9973
 	var indices []int
@@ -248,14 +249,15 @@ func (c *contender) check(x *operands) error {
 		want := x.wanted(i, before[j])
 		have := x.lane(i, func(o operand) bool { return o.kind == output })
 		if !slices.Equal(have, want) {
-			return fmt.Errorf("wrong answer: %s: %s: lane %d of %d is %#x, want %#x; operands %#x, pos %d, width %d, value %#x, active %#x",
+			return fmt.Errorf("wrong answer: %s: %s: lane %d of %d is %#x, want %#x; "+
+				"operands %#x, pos %d, width %d, value %#x, active %#x",
 				caseName(x.job, x.place, x.n), c.name(), i, x.n, have, want, before[j], x.pos, x.width, x.value, x.active)
 		}
 	}
 	return nil
 }
 
-// caseName returns the name that -run is matched with.
+// caseName returns the name of a case. -run matches it.
 func caseName(j *job, at place, lanes int) string {
 	return fmt.Sprintf("%s/%s/%d", j.name, strings.ReplaceAll(at.String(), " ", "-"), lanes)
 }

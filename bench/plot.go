@@ -38,8 +38,9 @@ func (r *result) plot(js []job, dir string) error {
 		if _, err := svg.WriteTo(&b); err != nil {
 			return err
 		}
-		// Not everyone has the font. The others are as wide.
-		fonts := bytes.ReplaceAll(b.Bytes(), []byte("family:Liberation Sans"), []byte("family:Liberation Sans,Arial,Helvetica,sans-serif"))
+		// If a reader lacks the font, the others have the same widths.
+		fonts := bytes.ReplaceAll(b.Bytes(), []byte("family:Liberation Sans"),
+			[]byte("family:Liberation Sans,Arial,Helvetica,sans-serif"))
 		if err := os.WriteFile(path+".svg", fonts, 0o666); err != nil {
 			return err
 		}
@@ -56,8 +57,8 @@ func (r *result) plot(js []job, dir string) error {
 	return nil
 }
 
-// A figure has a panel for each place of a job, with lanes a second against lanes. Its last
-// cell is the legend. The cells lie side by side, or two by two.
+// A figure has a panel for each place of a job. A panel shows lanes a second against lanes.
+// The last cell is the legend. The cells lie side by side, or two by two.
 type figure struct {
 	title  string
 	cells  [][]*plot.Plot
@@ -126,7 +127,8 @@ func (r *result) figure(j *job) (*figure, error) {
 	return f, nil
 }
 
-// mark marks the lengths at which operands of laneBits bits a lane fill a cache.
+// mark marks the lengths at which the operands fill a cache. They have laneBits bits for each
+// lane.
 func (r *result) mark(p *plot.Plot, laneBits int) error {
 	for i, size := range []int{r.Caches.L1D, r.Caches.L2, r.Caches.L3} {
 		lanes := float64(8*size) / float64(laneBits)
@@ -137,7 +139,8 @@ func (r *result) mark(p *plot.Plot, laneBits int) error {
 		if err != nil {
 			return err
 		}
-		labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: lanes, Y: p.Y.Max}}, Labels: []string{fmt.Sprint("L", i+1)}})
+		labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: lanes, Y: p.Y.Max}},
+			Labels: []string{fmt.Sprint("L", i+1)}})
 		if err != nil {
 			return err
 		}
@@ -169,9 +172,9 @@ func (f *figure) draw(c draw.Canvas) {
 	}
 }
 
-// newLine returns the line and the points of a contender. The colors are those of Okabe and
-// Ito, which people with a common color blindness can tell apart. Dashes and glyphs say the
-// same again.
+// newLine returns the line and the points of a contender. The colors are the palette of Okabe
+// and Ito, because people with common color blindness can tell them apart. Dashes and glyphs
+// differ too.
 func newLine(contender string, xys plotter.XYs) (*plotter.Line, *plotter.Scatter, error) {
 	line, points, err := plotter.NewLinePoints(xys)
 	if err != nil {

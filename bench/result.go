@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// A result is what a run has measured, as it is written to a file.
+// A result has the measurements of a run, as the file has them.
 type result struct {
 	CPU         string       `json:"cpu"`
 	Family      int          `json:"family"`
@@ -44,27 +44,26 @@ type result struct {
 	samples bytes.Buffer // every round, in the Go benchmark format
 }
 
-// caches has the sizes in bytes that the processor reports, or 0.
+// caches has the sizes in bytes that the processor reports. An unknown size is 0.
 type caches struct {
 	L1D int `json:"l1d"`
 	L2  int `json:"l2"`
 	L3  int `json:"l3"`
 }
 
-// A series is one contender over all lengths of one job and place. For warps, a length is
-// the number of active lanes.
+// A series has one contender's times for all lengths of one job and place. For warps, a length
+// is the number of active lanes.
 type series struct {
 	Job       string    `json:"job"`
 	Place     string    `json:"place"`
 	Contender string    `json:"contender"`
 	Lanes     []int     `json:"lanes"`
-	Ns        []float64 `json:"ns"` // the time of one call: median and quartiles
+	Ns        []float64 `json:"ns"` // the median time of one call; Q1 and Q3 have the quartiles
 	Q1        []float64 `json:"ns_q1"`
 	Q3        []float64 `json:"ns_q3"`
 }
 
-// A comparison says how many times as fast as another contender a kernel is, in the same
-// rounds.
+// A comparison is the ratio of a kernel's speed to another contender's, in the same rounds.
 type comparison struct {
 	Kernel    string  `json:"kernel"`
 	Job       string  `json:"job"`
@@ -110,12 +109,13 @@ func newResult(opts *options) *result {
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		r.System += ", kernel " + strings.TrimSpace(string(release))
 	}
-	fmt.Fprintf(&r.samples, "goos: %s\ngoarch: %s\npkg: github.com/gobfi/bfi\ncpu: %s\ncommit: %s\n\n", runtime.GOOS, runtime.GOARCH, r.CPU, r.Commit)
+	fmt.Fprintf(&r.samples, "goos: %s\ngoarch: %s\npkg: github.com/gobfi/bfi\ncpu: %s\ncommit: %s\n\n",
+		runtime.GOOS, runtime.GOARCH, r.CPU, r.Commit)
 	return r
 }
 
-// commit returns the commit that is measured: that of the working directory's repository,
-// or else the one that the go command stamped the program with.
+// commit returns the commit of the repository that has the working directory. If there is no
+// repository, it returns the commit that the go command stamped the program with.
 func commit() string {
 	out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output()
 	if err == nil {
@@ -136,8 +136,8 @@ var (
 	nonWord = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// slug returns the name of the processor for file names. Many virtual machines report only
-// the brand, so the name has family and model too.
+// slug returns a name of the processor for files. Many virtual machines report only the brand,
+// so the name has the family and the model too.
 func (r *result) slug() string {
 	s := strings.ToLower(noise.ReplaceAllString(r.CPU, " "))
 	s = strings.Trim(nonWord.ReplaceAllString(s, "-"), "-")
@@ -171,7 +171,8 @@ func (r *result) add(c benchCase, cs []contender, samples [][]float64) {
 		s.Ns, s.Q1, s.Q3 = append(s.Ns, median), append(s.Q1, q1), append(s.Q3, q3)
 		function, kind, _ := strings.Cut(c.job.name, "/")
 		for _, ns := range samples[i] {
-			fmt.Fprintf(&r.samples, "Benchmark%s\t1\t%.5g ns/op\n", sampleName(function, kind, c.place.String(), c.lanes, name), ns)
+			fmt.Fprintf(&r.samples, "Benchmark%s\t1\t%.5g ns/op\n",
+				sampleName(function, kind, c.place.String(), c.lanes, name), ns)
 		}
 	}
 	for _, kernel := range r.Kernels {
@@ -199,14 +200,16 @@ func (r *result) add(c benchCase, cs []contender, samples [][]float64) {
 	}
 }
 
-// sampleName returns the name of a benchmark, without the word Benchmark. It must not end
-// in a hyphen and a number, which would be read as GOMAXPROCS.
+// sampleName returns the name of a benchmark, without the word Benchmark. It must not end in a
+// hyphen and a number, because benchstat would read the number as GOMAXPROCS.
 func sampleName(function, kind, place string, lanes int, contender string) string {
 	value := strings.NewReplacer(",", "", " ", "_")
-	return fmt.Sprintf("%s/of=%s/place=%s/lanes=%d/by=%s", function, kind, value.Replace(place), lanes, value.Replace(contender))
+	return fmt.Sprintf("%s/of=%s/place=%s/lanes=%d/by=%s", function, kind, value.Replace(place), lanes,
+		value.Replace(contender))
 }
 
-// write writes r as JSON, one object a line, and all samples in the Go benchmark format.
+// write writes two files: r as JSON with each object on its own line, and all samples in the
+// Go benchmark format.
 func (r *result) write(path string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -223,7 +226,8 @@ func (r *result) write(path string) error {
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "%s (family %d, model %d), %d cores, L1 %s, L2 %s, L3 %s\n", r.CPU, r.Family, r.Model, r.Cores,
 		size(r.Caches.L1D), size(r.Caches.L2), size(r.Caches.L3))
-	fmt.Fprintf(w, "%s, %s, C %s, kernels %s, commit %s, %s\n", r.System, r.Go, r.C, strings.Join(r.Kernels, " "), r.Commit, r.Date)
+	fmt.Fprintf(w, "%s, %s, C %s, kernels %s, commit %s, %s\n",
+		r.System, r.Go, r.C, strings.Join(r.Kernels, " "), r.Commit, r.Date)
 	for _, missing := range r.LeftOut {
 		fmt.Fprintln(w, missing)
 	}
@@ -256,8 +260,9 @@ func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "%d of %d bars missed\n", missed, held)
 }
 
-// tableLanes has the lengths that the tables show. The files have all lengths.
-var tableLanes = map[int]bool{1: true, 8: true, 32: true, 128: true, cached: true, 64 << 10: true, 1 << 20: true, memory: true}
+// tableLanes has the lengths that the printed tables show. The files have all lengths.
+var tableLanes = map[int]bool{1: true, 8: true, 32: true, 128: true, cached: true, 64 << 10: true, 1 << 20: true,
+	memory: true}
 
 func printGroup(w io.Writer, all []*series) {
 	isWarp := strings.Contains(all[0].Job, "Warp")
@@ -293,7 +298,7 @@ func printGroup(w io.Writer, all []*series) {
 	t.Flush()
 }
 
-// size returns a number as text, in Ki or Mi if it is a whole number of them.
+// size returns a number as text. If the number is a multiple of Ki or Mi, it uses them.
 func size(n int) string {
 	switch {
 	case n == 0:
@@ -306,8 +311,8 @@ func size(n int) string {
 	return fmt.Sprint(n)
 }
 
-// readmeTable returns the README's table of speed for a results file: ratios first,
-// then lanes a second.
+// readmeTable returns the README's table of speed for a results file. The ratios come
+// first, then lanes a second.
 func readmeTable(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -321,8 +326,8 @@ func readmeTable(path string) (string, error) {
 		return "", fmt.Errorf("%s: not the results of a whole run by this version of bench", path)
 	}
 	ours := library + " " + r.Kernels[len(r.Kernels)-1]
-	// ns returns the nanoseconds of one call, or NaN if they were not measured. The call of
-	// memory lanes may be shorter: it is the longest one measured.
+	// ns returns the nanoseconds of one call. If they were not measured, it returns NaN. If
+	// lanes is memory, it returns the time of the longest call that was measured.
 	ns := func(job, contender string, lanes int) float64 {
 		s := r.find(job, apart, contender)
 		if s == nil {
@@ -348,8 +353,9 @@ func readmeTable(path string) (string, error) {
 			fmt.Fprintf(&b, " "+format+" |", value)
 		}
 	}
-	fmt.Fprintf(&b, "How many times as fast as a Go loop and as a C loop `%s` is, by the lanes of a call, and how many billion\n", ours)
-	fmt.Fprintf(&b, "lanes it does in a second. Calls in memory are the longest measured, of up to %s lanes:\n\n", size(memory))
+	fmt.Fprintf(&b, "The columns Go and C say how many times as fast as the Go loop and the C loop `%s` is,\n"+
+		"for calls on 8 lanes, 64 lanes and so on. Calls in memory are the longest calls measured, of up to %s lanes.\n"+
+		"The last two columns have billions of lanes a second.\n\n", ours, size(memory))
 	fmt.Fprintln(&b, "| job | Go, 8 | Go, 64 | Go, 1 Ki | Go, memory | C, 1 Ki | C, memory | G lanes/s, 1 Ki | memory |")
 	fmt.Fprintln(&b, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	var list, others []job

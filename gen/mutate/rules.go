@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A rule replaces one or a few right lines with wrong ones. The patterns match whole
-// lines of assembly in which a single space separates words.
+// A rule replaces a few right lines of assembly by wrong lines. The patterns match whole
+// lines, in which a single space separates words.
 type rule struct {
 	name     string
 	from, to string
-	in       string // if not empty, a pattern of the functions to which the rule applies
+	in       string // if not empty, a pattern of the functions that the rule changes
 }
 
-// each matches the functions that take a field for every lane.
+// each matches the functions in which every lane has a field of its own.
 const each = `Each|insertWarp|extractWarp`
 
 // permutes matches the functions that permute bytes.
@@ -59,7 +59,8 @@ var amd64Rules = []rule{
 	{name: "jump on the contrary", from: `JAE (.*)`, to: `JB $1`},
 	{name: "jump on the contrary", from: `JZ (.*)`, to: `JNZ $1`},
 	{name: "jump on the contrary", from: `JNZ (.*)`, to: `JZ $1`},
-	{name: "skips if a lane is active", from: `TESTQ (\w+), (\w+)\nJZ (inactive\d+)`, to: "SHRQ $$1, $1; TESTQ $1, $2\nJZ $3"},
+	{name: "skips if a lane is active", from: `TESTQ (\w+), (\w+)\nJZ (inactive\d+)`,
+		to: "SHRQ $$1, $1; TESTQ $1, $2\nJZ $3"},
 	{name: "skips by other lanes' bits", from: `(MOV\w+) \((\w+)\), (\w+)\nTESTQ (.*)`, to: "$1 1($2), $3\nTESTQ $4"},
 	{name: "always skips", from: `JZ (inactive\d+)`, to: `JMP $1`},
 	{name: "never skips", from: `JZ inactive\d+`, to: ``},
@@ -70,7 +71,8 @@ var amd64Rules = []rule{
 }
 
 var avx2Rules = []rule{
-	{name: "skips if a lane of the rest is active", from: `TESTL \$0x0*([0-9a-f]+), (\w+)\nJZ (inactive\d+)`, to: "TESTL $$0x${1}0, $2\nJZ $3"},
+	{name: "skips if a lane of the rest is active", from: `TESTL \$0x0*([0-9a-f]+), (\w+)\nJZ (inactive\d+)`,
+		to: "TESTL $$0x${1}0, $2\nJZ $3"},
 	{name: "moved the wrong way", from: `NEGQ (\w+)\nCMOVQLT (.*)`, to: "TESTQ $1, $1\nCMOVQLT $2"},
 	{name: "right shift goes left", from: `JLT right\d+`, to: ``},
 	{name: "short too short, 8 lanes", from: `CMPQ (\w+), \$0x08\nJB (.*)`, to: "CMPQ $1, $$0x07\nJB $2"},
@@ -92,7 +94,8 @@ var avx512Rules = []rule{
 	{name: "rotation is a shift", from: `VPROLVQ (.*)`, to: `VPSLLVQ $1`},
 	{name: "ternary immediate, one row", from: `(VPTERNLOG[DQ] \$0x\w)2(, .*)`, to: `${1}3$2`},
 	{name: "ternary immediate, one row", from: `(VPTERNLOG[DQ] \$0x)(c|d)(\w, .*)`, to: `${1}8$3`},
-	{name: "ternary sources swapped", from: `(VPTERNLOG[DQ] \$0x\w\w), ([XYZ]\d+), ([XYZ]\d+), (.*)`, to: `$1, $3, $2, $4`},
+	{name: "ternary sources swapped", from: `(VPTERNLOG[DQ] \$0x\w\w), ([XYZ]\d+), ([XYZ]\d+), (.*)`,
+		to: `$1, $3, $2, $4`},
 	{name: "& 0xff lost, of bytes", from: `VMOVDQU8\.Z (.*), K1, (.*)`, to: `VMOVDQU32 $1, $2`},
 	{name: "& 0xff lost, of words", from: `VPANDQ (Z\d+), Z\d+, (Z\d+)`, to: `VMOVDQU64 $1, $2`, in: each},
 	{name: "& 0xff lost, by minimum", from: `VPMINUB (Z\d+), Z\d+, (Z\d+)`, to: `VMOVDQU64 $1, $2`},
@@ -106,7 +109,8 @@ var avx512Rules = []rule{
 	{name: "active lanes moved too little", from: `SHRL \$0x10, (.*)`, to: `SHRL $$0x0f, $1`},
 	{name: "active lanes moved too little", from: `SHRL \$0x08, (.*)`, to: `SHRL $$0x07, $1`},
 	{name: "active lanes moved too little", from: `SHRQ \$0x(08|10|20), (.*)`, to: `SHRQ $$0x01, $2`},
-	{name: "permuted into bytes of other moves", from: `VPERMB (.*), (Z\d+), K\d, (Z\d+)`, to: `VPERMB $1, $2, $3`, in: permutes},
+	{name: "permuted into bytes of other moves", from: `VPERMB (.*), (Z\d+), K\d, (Z\d+)`, to: `VPERMB $1, $2, $3`,
+		in: permutes},
 	{name: "given bytes inverted", from: `KNOTQ .*`, to: ``, in: permutes},
 	{name: "gives bytes of other chunks", from: `KANDQ (.*)`, to: `KORQ $1`, in: permutes},
 	{name: "only bytes that all moves give are written", from: `KORQ (.*)`, to: `KANDQ $1`, in: permutes},
@@ -122,7 +126,7 @@ var avx512Rules = []rule{
 	{name: "gaps written", from: `VMOVDQU8 (Z\d+), K\d, (.*)`, to: `VMOVDQU64 $1, $2`, in: permutes},
 }
 
-// arm64Rules change instructions given as words by what their bits mean.
+// arm64Rules also change instructions that are WORDs, by the meaning of their bits.
 var arm64Rules = []rule{
 	{name: "shift is a subtraction", from: `WORD \$0x(6e\w\w)4(\w{3}) // ushl (.*)`, to: `WORD $$0x${1}8$2 // sub $3`},
 	{name: "shift by another register", from: `WORD \$0x(6e\w)\w(\w{4}) // ushl (.*)`, to: `WORD $$0x${1}f$2 // ushl $3`},
@@ -161,21 +165,22 @@ var arm64Rules = []rule{
 	{name: "jump on the contrary", from: `CBZ (.*)`, to: `CBNZ $1`},
 }
 
-// bmi2Rules are for the kernels on general registers.
+// bmi2Rules change the kernels on general registers.
 var bmi2Rules = []rule{
 	{name: "bits spread instead of gathered", from: `PEXTQ (.*)`, to: `PDEPQ $1`, in: general},
 	{name: "bits gathered instead of spread", from: `PDEPQ (.*)`, to: `PEXTQ $1`, in: general},
 	{name: "chunk moved the wrong way", from: `SHLXQ (.*)`, to: `SHRXQ $1`, in: general},
 	{name: "chunk not moved", from: `SHRXQ (\w+), (\w+), (\w+)`, to: `MOVQ $2, $3`, in: general},
 	{name: "sign not copied", from: `IMULQ .*`, to: ``, in: general},
-	{name: "odd chunk with all fields", from: `(PEXTQ|PDEPQ) last\+64\(FP\), (.*)`, to: `$1 fields+56(FP), $2`, in: general},
+	{name: "odd chunk with all fields", from: `(PEXTQ|PDEPQ) last\+64\(FP\), (.*)`, to: `$1 fields+56(FP), $2`,
+		in: general},
 	{name: "written between groups", from: `MOVW (\w+), (\S*\(.*)`, to: `MOVL $1, $2`, in: general},
 }
 
-// The rules below make kernels that are wrong in few situations. An earlier proof let such
+// The rules below make kernels that are wrong in few situations. Earlier proofs let such
 // kernels pass. The tests need not notice all of them.
 
-// unmasked matches the kernels of slices that the proof runs at every length.
+// unmasked matches the kernels over slices that the proof runs at every length.
 const unmasked = `^(insert(Each\d+)?|fill|selectBits|extract(\d+|Each(Unsigned|Signed)\d+))(AVX|NEON)`
 
 // columns matches the functions of several columns.
@@ -183,53 +188,66 @@ const columns = `^(un)?pack\d`
 
 // amd64ProofRules are for AVX2 and AVX-512 alike.
 var amd64ProofRules = []rule{
-	{name: "a length of its own", from: `(MOVQ n\+\d+\(FP\), (\w+))`, to: "$1\nCMPQ $2, $$3001\nJNE other\nDECQ $2\nother:", in: unmasked},
-	{name: "lengths from 4,096 on cut", from: `(MOVQ n\+\d+\(FP\), (\w+))`, to: "$1\nCMPQ $2, $$0x1000\nJB other\nDECQ $2\nother:", in: unmasked},
+	{name: "a length of its own", from: `(MOVQ n\+\d+\(FP\), (\w+))`,
+		to: "$1\nCMPQ $2, $$3001\nJNE other\nDECQ $2\nother:", in: unmasked},
+	{name: "lengths from 4,096 on cut", from: `(MOVQ n\+\d+\(FP\), (\w+))`,
+		to: "$1\nCMPQ $2, $$0x1000\nJB other\nDECQ $2\nother:", in: unmasked},
 	{name: "length of 13 bits", from: `(MOVQ n\+\d+\(FP\), (\w+))`, to: "$1\nANDQ $$0x1fff, $2", in: unmasked},
 	{name: "constant packed", from: `CMPQ (\w+), \$0x08\nJAE added\d+`, to: ``, in: columns},
 	{name: "threshold of constants", from: `CMPQ (\w+), \$0x08\n(JAE added\d+)`, to: "CMPQ $1, $$0x09\n$2", in: columns},
 	{name: "threshold of constants", from: `CMPQ (\w+), \$0x08\n(JAE added\d+)`, to: "CMPQ $1, $$0x0a\n$2", in: columns},
 	{name: "count of columns of 3 bits", from: `(MOVQ k\+\d+\(FP\), (\w+))`, to: "$1\nANDQ $$0x07, $2", in: columns},
 	{name: "no columns not looked for", from: `TESTQ (\w+), (\w+)\nJZ field\d+Last`, to: ``, in: columns},
-	{name: "columns' step right for two", from: `ADDQ \$0x20, (\w+)\nDECQ (\w+)`, to: "ADDQ $$0x20, $1\nDECQ $2\nCMPQ $2, $$0x02\nJNE other\nADDQ $$0x20, $1\nother:\nTESTQ $2, $2", in: columns},
+	{name: "columns' step right for two", from: `ADDQ \$0x20, (\w+)\nDECQ (\w+)`,
+		to: "ADDQ $$0x20, $1\nDECQ $2\nCMPQ $2, $$0x02\nJNE other\nADDQ $$0x20, $1\nother:\nTESTQ $2, $2", in: columns},
 	{name: "first lanes forgotten", from: `LEAQ \((\w+)\)\((\w+)\*\d\), (\w+)`, to: `MOVQ $1, $3`, in: columns},
-	{name: "nothing done from lane 4,096 on", from: `(MOVQ lo\+\d+\(FP\), (\w+))`, to: "$1\nCMPQ $2, $$0x1000\nJB other\nRET\nother:", in: columns},
-	{name: "misaligned column a byte late", from: `(LEAQ \((?:[B-Z]\w|R\d+)\)\(\w+\*2\), (\w+))`, to: "$1\nTESTQ $$0x01, $2\nJZ other\nADDQ $$0x01, $2\nother:", in: `^unpack\d`},
-	{name: "wrong if dst is src", from: `(MOVQ src\+8\(FP\), (\w+))`, to: "$1\nCMPQ $2, AX\nJNE other\nADDQ $$0x01, $2\nother:", in: unmasked},
-	{name: "arguments swapped", from: `MOVQ src\+8(.*)\nMOVQ base\+16(.*)`, to: "MOVQ base+8$1\nMOVQ src+16$2", in: unmasked},
-	{name: "immediate that the assembler extends", from: `ANDQ \$0x[13]f, (.*)`, to: `ANDQ $$0xffffffff, $1`, in: unmasked},
+	{name: "nothing done from lane 4,096 on", from: `(MOVQ lo\+\d+\(FP\), (\w+))`,
+		to: "$1\nCMPQ $2, $$0x1000\nJB other\nRET\nother:", in: columns},
+	{name: "misaligned column a byte late", from: `(LEAQ \((?:[B-Z]\w|R\d+)\)\(\w+\*2\), (\w+))`,
+		to: "$1\nTESTQ $$0x01, $2\nJZ other\nADDQ $$0x01, $2\nother:", in: `^unpack\d`},
+	{name: "wrong if dst is src", from: `(MOVQ src\+8\(FP\), (\w+))`,
+		to: "$1\nCMPQ $2, AX\nJNE other\nADDQ $$0x01, $2\nother:", in: unmasked},
+	{name: "arguments swapped", from: `MOVQ src\+8(.*)\nMOVQ base\+16(.*)`, to: "MOVQ base+8$1\nMOVQ src+16$2",
+		in: unmasked},
+	{name: "immediate that the assembler extends", from: `ANDQ \$0x[13]f, (.*)`, to: `ANDQ $$0xffffffff, $1`,
+		in: unmasked},
 }
 
-// avx2ProofRules use what belongs to another level.
+// avx2ProofRules also use instructions and registers of another level.
 var avx2ProofRules = append([]rule{
 	{name: "instruction of another level", from: `VPXOR (Y\d+), (Y\d+), (Y\d+)`, to: `VPXORD $1, $2, $3`},
 	{name: "register of another level", from: `VPXOR (Y\d+), (Y\d+), Y\d+`, to: `VPXORD $1, $2, Y17`},
 }, amd64ProofRules...)
 
 var arm64ProofRules = []rule{
-	{name: "a length of its own", from: `(MOVD n\+\d+\(FP\), (\w+))`, to: "$1\nCMP $$3001, $2\nBNE other\nSUB $$1, $2\nother:", in: unmasked},
-	{name: "lengths from 4,096 on cut", from: `(MOVD n\+\d+\(FP\), (\w+))`, to: "$1\nCMP $$4096, $2\nBLT other\nSUB $$1, $2\nother:", in: unmasked},
+	{name: "a length of its own", from: `(MOVD n\+\d+\(FP\), (\w+))`,
+		to: "$1\nCMP $$3001, $2\nBNE other\nSUB $$1, $2\nother:", in: unmasked},
+	{name: "lengths from 4,096 on cut", from: `(MOVD n\+\d+\(FP\), (\w+))`,
+		to: "$1\nCMP $$4096, $2\nBLT other\nSUB $$1, $2\nother:", in: unmasked},
 	{name: "length of 13 bits", from: `(MOVD n\+\d+\(FP\), (\w+))`, to: "$1\nAND $$0x1fff, $2", in: unmasked},
 	{name: "constant packed", from: `TBNZ \$3, (\w+), field\w+`, to: ``, in: columns},
 	{name: "count of columns of 3 bits", from: `(MOVD k\+\d+\(FP\), (\w+))`, to: "$1\nAND $$7, $2", in: columns},
-	{name: "nothing done from lane 4,096 on", from: `(MOVD lo\+\d+\(FP\), (\w+))`, to: "$1\nCMP $$4096, $2\nBLT other\nRET\nother:", in: columns},
-	{name: "arguments swapped", from: `MOVD src\+8(.*)\nMOVD base\+16(.*)`, to: "MOVD base+8$1\nMOVD src+16$2", in: unmasked},
+	{name: "nothing done from lane 4,096 on", from: `(MOVD lo\+\d+\(FP\), (\w+))`,
+		to: "$1\nCMP $$4096, $2\nBLT other\nRET\nother:", in: columns},
+	{name: "arguments swapped", from: `MOVD src\+8(.*)\nMOVD base\+16(.*)`, to: "MOVD base+8$1\nMOVD src+16$2",
+		in: unmasked},
 }
 
-// An equivalent is a change that leaves a kernel right. The patterns match all of
-// a function's name, and all of a change.
+// An equivalent is a change that leaves a kernel right. The patterns match the whole name
+// of a function and the whole text of a change.
 type equivalent struct {
 	function, change string
-	skipped          string // if not empty, the label to which a jump leaves the change out
+	skipped          string // if not empty, the change must lie between a jump to this label and the label
 	why              string
 }
 
 func (e equivalent) is(m *mutant) bool {
 	skipped := strings.Contains(m.before, " "+e.skipped+"\n") && !strings.Contains(m.before, "\n"+e.skipped+":\n")
-	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change()) && (e.skipped == "" || skipped)
+	return whole(e.function).MatchString(m.function) && whole(e.change).MatchString(m.change()) &&
+		(e.skipped == "" || skipped)
 }
 
-// equivalents has the known equivalents by instruction set.
+// equivalents has the known equivalents, by instruction set.
 var equivalents = map[string][]equivalent{
 	"avx2": {
 		{
@@ -242,7 +260,7 @@ var equivalents = map[string][]equivalent{
 		},
 		{
 			function: `permuteAVX2`, change: `CMPQ \w+, \$0x10; JNE (short|apart)\d+ -> CMPQ \w+, \$0x11; .*`,
-			why: "the other way does the same, and more slowly",
+			why: "the other way does the same, but takes longer",
 		},
 		{
 			function: `(insert|fill|selectBits|extract|unpack)\w*AVX2`, change: `vectorDone\d+:; ADDQ .* -> .*`,
@@ -250,11 +268,11 @@ var equivalents = map[string][]equivalent{
 		},
 		{
 			function: `\w+AVX2`, change: `JB streamDone\d+ -> .*`,
-			why: "the other loop does what the one whose stores bypass the cache does not",
+			why: "the loop with ordinary stores does the lanes that the loop past the cache leaves",
 		},
 		{
 			function: `extractEachMaskedSigned(8|16)AVX2`, change: `VPMOVSX[BW]D \(AX\)\S* .* -> .*`,
-			why: "that is what dst holds, of which only the low bits are stored again",
+			why: "the widened elements are dst's old values, and only their low bits are stored again",
 		},
 	},
 	"avx512": {
@@ -264,19 +282,19 @@ var equivalents = map[string][]equivalent{
 		},
 		{
 			function: `\w+AVX512`, change: `JB streamDone\d+ -> .*`,
-			why: "the other loop does what the one whose stores bypass the cache does not",
+			why: "the loop with ordinary stores does the lanes that the loop past the cache leaves",
 		},
 		{
 			function: `\w+AVX512`, change: `JB cached\d+ -> .*`,
-			why: "shorter slices can be aligned too, and longer ones stored unaligned",
+			why: "the kernel can also align shorter slices, and store longer slices unaligned",
 		},
 		{
 			function: `\w+AVX512`, change: `VPTERNLOG[DQ] \$0xf8, .* -> VPTERNLOG[DQ] \$0xf8, .*`,
-			why: "its immediate means the same with the sources swapped",
+			why: "the immediate means the same if the sources are swapped",
 		},
 		{
 			function: `\w+AVX512`, change: `VMOVDQU\d+\.Z .* -> VMOVDQU.*`, skipped: "aligned",
-			why: "there is a vector at least, and only the lanes before the first aligned one are stored",
+			why: "the slice has at least a vector, and the code stores only the lanes before the first aligned vector",
 		},
 	},
 }

@@ -1,5 +1,5 @@
-// Package tune lets the benchmarks of this repository change choices that the library
-// makes once, when a process starts.
+// Package tune has the choices that the library makes once, when a process starts. The
+// benchmarks of this repository can change them.
 package tune
 
 var (
