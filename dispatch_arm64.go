@@ -198,6 +198,12 @@ func unpack32NEON(src, fields unsafe.Pointer, k, lo, hi int)
 func unpack64NEON(src, fields unsafe.Pointer, k, lo, hi int)
 
 //go:noescape
+func gatherOnesNEON(dst, src unsafe.Pointer, n, bit, reversed uint64)
+
+//go:noescape
+func scatterOnesNEON(dst, src unsafe.Pointer, n, ones, reversed uint64)
+
+//go:noescape
 func permuteNEON(dst, sources, indices unsafe.Pointer, k, vectors, step, n int)
 
 // Each function below runs the kernels of its name at the current level.
@@ -791,10 +797,16 @@ func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool)
 }
 
 func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
+	if current != levelGeneric && gatherBitsKernel(dst, w, n, data, e, stride, d) {
+		return
+	}
 	gatherBitsGeneric(dst, w, n, data, e, stride, d)
 }
 
 func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
+	if current != levelGeneric && scatterBitsKernel(data, e, stride, src, w, n, d) {
+		return
+	}
 	scatterBitsGeneric(data, e, stride, src, w, n, d)
 }
 

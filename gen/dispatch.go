@@ -478,7 +478,7 @@ func (d dispatch) dense() {
 	}
 	arguments := strings.Join(names, ", ")
 	d.printf("func %s(%s) {\n", d.name, declare(params))
-	if slices.Contains(d.isas, bmi2) {
+	if d.isas != nil {
 		d.printf("if current != levelGeneric && %sKernel(%s) {\nreturn\n}\n", d.name, arguments)
 	}
 	d.printf("%sGeneric(%s)\n}\n\n", d.name, arguments)

@@ -121,6 +121,8 @@ func (g *arm64) emit() {
 		g.unpack()
 	case permuteShape:
 		g.permute()
+	case denseShape:
+		map[string]func(){"gatherOnes": g.gatherOnes, "scatterOnes": g.scatterOnes}[g.kernel.name]()
 	}
 }
 

@@ -139,8 +139,8 @@ var kernels = []kernel{
 
 	{name: "gatherBits", shape: denseShape, equals: gather, isas: []isa{bmi2}, operands: words("src"), arguments: gatherArguments},
 	{name: "scatterBits", shape: denseShape, equals: scatter, isas: []isa{bmi2}, operands: words("src"), arguments: scatterArguments},
-	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
-	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
+	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2, neon}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
+	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2, neon}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
 
 	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2, neon}},
 }

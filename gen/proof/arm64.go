@@ -695,6 +695,33 @@ var unzip = arm64Lanes(false, func(m *machine, in *inst, v []*vec) *vec {
 	return w
 })
 
+// addPairs adds each even lane of two vectors to the odd lane after it.
+var addPairs = arm64Lanes(false, func(m *machine, in *inst, v []*vec) *vec {
+	dst := in.operands[2]
+	w := &vec{bits: dst.lane}
+	for _, x := range v {
+		lanes := m.view(x, dst.size, dst.lane).lanes
+		for i := 0; i < len(lanes); i += 2 {
+			w.lanes = append(w.lanes, addApart(m.terms, lanes[i], lanes[i+1]))
+		}
+	}
+	return w
+})
+
+// addApart returns x + y. If no bit can be set in both, the sum is their union.
+func addApart(s *terms, x, y *term) *term {
+	zero, union := s.constant(1, 0), slices.Clone(s.bitsOfTerm(x))
+	for i, bit := range s.bitsOfTerm(y) {
+		switch {
+		case union[i] == zero:
+			union[i] = bit
+		case bit != zero:
+			return s.add(x, y)
+		}
+	}
+	return s.join(union)
+}
+
 func testBits(s *terms, x, y *term) *term {
 	return s.not(truth(s, s.eq(s.and(x, y), s.constant(x.bits, 0)), x.bits))
 }
@@ -753,5 +780,5 @@ var arm64Table = map[string]meaning{
 		n := m.constant(dst.lane, in.operands[0].imm)
 		return each(dst.lane, func(l []*term) *term { return m.shift(opShl, l[0], n) }, m.view(v[0], dst.size, dst.lane))
 	}),
-	"VZIP1": zip(false), "VZIP2": zip(true), "VUZP1": unzip,
+	"VZIP1": zip(false), "VZIP2": zip(true), "VUZP1": unzip, "VADDP": addPairs,
 }
