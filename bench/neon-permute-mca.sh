@@ -1,6 +1,6 @@
 #!/bin/bash
-# Prints a table in Markdown: the main loops of NEON's permute kernel, as llvm-mca models them, next to what clang makes
-# of the loops in neon-permute.h.
+# Prints a table in Markdown: the main loops of NEON's kernels for bytes and for single bits, as llvm-mca models them,
+# next to what clang makes of the loops in neon-permute.h.
 #
 #	bench/neon-permute-mca.sh > bench/neon-permute-mca.md
 #
@@ -13,32 +13,35 @@ cd "$(dirname "$0")"
 for cpu in $cpus; do compile $cpu < neon-permute.h; done
 
 cat <<END
-# NEON's permute kernel, modelled
+# NEON's kernels for bytes and single bits, modelled
 
-The table has cycles per 16 pixels, samples or words, ours / clang's. Ours are llvm-mca's figures for the loop of
-permuteNEON that the job goes by. Clang's are its figures for what clang -O3 makes of the plain loops in
-neon-permute.h for that processor, with NEON. llvm-mca models the processors, with all operands in the first-level
-cache. Nothing was measured. The figures leave out the tables that Go makes for each call.
+The table has cycles per 16 pixels, samples, words or bytes of bits, ours / clang's. Ours are llvm-mca's figures for the
+loop that the job goes by, of permuteNEON, gatherOnesNEON or scatterOnesNEON. Clang's are its figures for what clang -O3
+makes of the plain loops in neon-permute.h for that processor, with NEON. llvm-mca models the processors, with all
+operands in the first-level cache. Nothing was measured. The figures leave out the tables that Go makes for each call.
 
 Made by bench/neon-permute-mca.sh, with $(versions).
 
 END
 heading job
-# Name, C function, bytes of a group; of our loop the bytes that it stores for a group, sources, vectors of a step.
-while IFS=: read -r name symbol bytes stored sources vectors; do
+# Name, C function, bytes that it stores for a group; of our loop the bytes that it stores for a group, then the
+# kernel. For permuteNEON also the sources and the vectors of a step.
+while IFS=: read -r name symbol bytes stored kernel sources vectors; do
 	printf '| %s |' "$name"
 	for cpu in $cpus; do
-		ours=$(cycles $cpu "$tmp/ours.o" permuteNEON longest $stored $sources $vectors)
+		ours=$(cycles $cpu "$tmp/ours.o" $kernel longest $stored $sources $vectors)
 		clang=$(cycles $cpu "$tmp/$cpu.o" $symbol longest $bytes)
 		printf ' %s / %s |' $ours $clang
 	done
 	echo
 done <<END
-RGB24 to RGBA:rgbToRGBA:4:4:2:1
-RGBA to RGB24:rgbaToRGB:3:4:1:1
-BGRA to RGBA, in place:swapRedBlue:4:4:1:1
-24-bit samples to 32 bits:samples24:4:4:1:1
-big-endian 64-bit words:swap64:8:8:1:1
-stereo apart, 16 bits, one side:stereoLeft:2:2:2:1
-four planes to 32-bit words:planesToWords:4:4:4:4
+RGB24 to RGBA:rgbToRGBA:4:4:permuteNEON:2:1
+RGBA to RGB24:rgbaToRGB:3:4:permuteNEON:1:1
+BGRA to RGBA, in place:swapRedBlue:4:4:permuteNEON:1:1
+24-bit samples to 32 bits:samples24:4:4:permuteNEON:1:1
+big-endian 64-bit words:swap64:8:8:permuteNEON:1:1
+stereo apart, 16 bits, one side:stereoLeft:2:2:permuteNEON:2:1
+four planes to 32-bit words:planesToWords:4:4:permuteNEON:4:4
+[]bool to bits:boolsToBits:1:1:gatherOnesNEON
+bits to []bool:bitsToBools:8:8:scatterOnesNEON
 END

@@ -1,4 +1,4 @@
-// The loops that a C programmer would write for jobs that move whole bytes. neon-permute-mca.sh compiles them.
+// The loops that a C programmer would write for jobs that move whole bytes or single bits. neon-permute-mca.sh compiles them.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,4 +41,16 @@ void stereoLeft(uint16_t *restrict dst, const uint16_t *restrict src, size_t n) 
 void planesToWords(uint32_t *restrict dst, const uint8_t *restrict a, const uint8_t *restrict b,
 		const uint8_t *restrict c, const uint8_t *restrict d, size_t n) {
 	EACH dst[i] = a[i] | b[i] << 8 | c[i] << 16 | (uint32_t)d[i] << 24;
+}
+
+void boolsToBits(uint8_t *restrict dst, const uint8_t *restrict src, size_t n) {
+	EACH {
+		uint8_t bits = 0;
+		for (int j = 0; j < 8; j++) bits |= src[8 * i + j] << j;
+		dst[i] = bits;
+	}
+}
+
+void bitsToBools(uint8_t *restrict dst, const uint8_t *restrict src, size_t n) {
+	EACH for (int j = 0; j < 8; j++) dst[8 * i + j] = src[i] >> j & 1;
 }
