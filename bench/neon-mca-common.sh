@@ -20,12 +20,12 @@ compile() {
 	clang-19 --target=aarch64-linux-gnu -ffreestanding -O3 "$flags" -I. -x c -c -o "$tmp/$1.o" -
 }
 
-# loop FILE SYMBOL LENGTH [SOURCES VECTORS] prints the innermost loop of a function that stores most in one turn. The first
+# loop FILE SYMBOL LENGTH [SOURCES LOADS PAIRS] prints the innermost loop of a function that stores most in one turn. The first
 # line is the number of bytes that it stores. If several loops store as much, LENGTH is longest or shortest and says which
 # one to print. Some loops are shorter than others: clang's loops for empty fields, and our loops for unsigned fields.
-# With SOURCES, only loops count that look up bytes in that many vectors, and VECTORS results for each turn of loads.
+# With SOURCES, only loops count that look up bytes in that many vectors, with LOADS single loads and PAIRS paired stores.
 loop() {
-	llvm-objdump-19 -d --no-show-raw-insn --no-print-imm-hex --disassemble-symbols="$2" "$1" | awk -v which=$3 -v sources=${4:-0} -v vectors=${5:-1} '
+	llvm-objdump-19 -d --no-show-raw-insn --no-print-imm-hex --disassemble-symbols="$2" "$1" | awk -v which=$3 -v sources=${4:-0} -v wantLoads=${5:-0} -v wantPairs=${6:-0} '
 		/^ *[0-9a-f]+:/ {
 			address = $1; sub(/:/, "", address)
 			text = $0; sub(/^ *[0-9a-f]+:[ \t]*/, "", text); sub(/ *\/\/.*/, "", text); sub(/ *<.*>/, "", text)
@@ -38,9 +38,10 @@ loop() {
 				start = at[substr(line[i], RSTART + 2, RLENGTH - 2)]
 				inner = start > previous; previous = i
 				if (start == 0 || start > i || !inner) continue
-				bytes = loads = 0
+				bytes = loads = pairs = 0
 				for (j = start; j < i; j++) {
 					if (line[j] ~ /^ldr[ \t]+q/) loads++
+					if (line[j] ~ /^stp[ \t]+q/) pairs++
 					if (line[j] !~ /^(strb?|strh|stp|sturb?|sturh|st[1-4])[ \t]/) continue
 					split(line[j], part, /[ \t,]+/)
 					c = substr(part[2], 1, 1)
@@ -57,7 +58,7 @@ loop() {
 					}
 					bytes += size
 				}
-				if (sources && (bytes != 64 || loads != sources * 4 / vectors)) continue
+				if (sources && (bytes != 64 || loads != wantLoads || pairs != wantPairs)) continue
 				if (sources) {
 					same = 1
 					for (j = start; j < i; j++) if (line[j] ~ /^tbl/) { t = line[j]; same = same && gsub(/v[0-9]+\./, "", t) == sources + 2 }
@@ -74,10 +75,10 @@ loop() {
 		}'
 }
 
-# cycles CPU FILE SYMBOL LENGTH BYTES [SOURCES VECTORS] prints the cycles that 16 lanes of BYTES bytes take in the loop.
+# cycles CPU FILE SYMBOL LENGTH BYTES [SOURCES LOADS PAIRS] prints the cycles that 16 lanes of BYTES bytes take in the loop.
 cycles() {
 	local bytes total
-	loop "$2" "$3" $4 ${6-} ${7-} > "$tmp/loop" || { echo "no loop in $3" >&2; return 1; }
+	loop "$2" "$3" $4 ${6-} ${7-} ${8-} > "$tmp/loop" || { echo "no loop in $3" >&2; return 1; }
 	bytes=$(head -1 "$tmp/loop")
 	total=$(tail -n +2 "$tmp/loop" | llvm-mca-19 -mtriple=aarch64-linux-gnu -mcpu="$1" -iterations=$turns |
 		awk '/^Total Cycles:/ { print $3 }')

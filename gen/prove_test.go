@@ -120,7 +120,9 @@ func TestProofRefutes(t *testing.T) {
 		{"table too short", "permuteNEON", `VTBL (.*), \[(V\d+.B16), (V\d+.B16)\], (.*)`, `VTBL $1, [$2], $4`, `byte \d+ of step \d+ is wrong`},
 		{"step moves on by a vector", "permuteNEON", `ADD R5, R0`, `ADD $$16, R0`, `byte \d+ of step \d+ is wrong|access to bytes`},
 		{"turns without a store", "permuteNEON", `FMOVQ (F\d+), \(R0\)`, ``, `byte \d+ of step \d+ is wrong|nothing is known|written`},
-		{"loads after a store", "permuteNEON", `FMOVQ \((R8)\), (F\d+)`, `FMOVQ F0, (R0); FMOVQ ($1), $2`, `byte \d+ of step \d+ is wrong`},
+		{"constant taken for a source that moves on", "permuteNEON", `CBNZ R\d+, side2_1`, ``, `byte \d+ of step \d+ is wrong`},
+		{"steps taken for adjacent ones", "permuteNEON", `BNE side1_1`, ``, `byte \d+ of step \d+ is wrong|access to bytes`},
+		{"loads after a store", "permuteNEON", `FLDPQ \((R8)\), (.*)`, `FMOVQ F0, (R0); FLDPQ ($1), $2`, `byte \d+ of step \d+ is wrong`},
 		// The calling convention.
 		{"no VZEROUPPER", "insertEach32AVX2", `VZEROUPPER`, ``, `RET: no VZEROUPPER`},
 		{"no SFENCE", "insertEach32AVX2", `SFENCE`, ``, `RET: no SFENCE`},

@@ -60,6 +60,7 @@ func (s *subject) executeSteps() error {
 					for range k {
 						p.sources = append(p.sources, stepSource{advance: r.IntN(65)})
 					}
+					p.sources[k-1].advance = []int{0, stepBytes, r.IntN(65)}[n%3] // 0 and a vector have loops of their own
 					if step == vectors*stepBytes && r.IntN(2) == 0 {
 						for i := range p.sources[:1+r.IntN(k)] {
 							p.sources[i] = stepSource{advance: step, inPlace: true, start: r.IntN(2) * r.IntN(64)}
