@@ -114,6 +114,8 @@ func TestProofRefutes(t *testing.T) {
 		{"halves of a pair of groups exchanged", "permuteAVX2", `(VMOVDQU) \((\w+)\), (X\d+)\n(VINSERTI128 \$0x01,) \((\w+)\)\((\w+)\*1\)(.*)`, "$1 ($2)($6*1), $3\n$4 ($5)$7", `byte \d+ of group \d+ is wrong`},
 		{"short groups stored as if they were long", "permuteAVX2", `JNE short\d+`, ``, `access to bytes|is wrong|is not written`},
 		{"bytes of the second move alone", "permuteAVX2", `VPOR (X\d+), (X\d+), (X\d+)`, `VMOVDQU $1, $3`, `is wrong`},
+		{"pairs added in another order", "gatherOnesNEON", `VADDP (V3.B16), (V2.B16), (.*)`, `VADDP $2, $1, $3`, `is not the bit that gather says`},
+		{"value of another bit", "scatterOnesNEON", `VTBL V3(.*)`, `VTBL V4$1`, `is not the bit that scatter says`},
 		// Steps.
 		{"another source's advance", "permuteNEON", `MOVD 24\((R\d+)\), (R\d+)`, `MOVD 8($1), $2`, `byte \d+ of step \d+ is wrong|access to bytes`},
 		{"vectors of a table in another order", "permuteNEON", `VTBL (.*), \[(V\d+.B16), (V\d+.B16)\], (.*)`, `VTBL $1, [$3, $2], $4`, `operands`},
