@@ -268,7 +268,8 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 		}
 	}
 	if count > maxFields {
-		return "bfi: " + fn + ": fields have " + strconv.Itoa(count) + " elements in a word, want at most " + strconv.Itoa(maxFields)
+		return "bfi: " + fn + ": fields have " + strconv.Itoa(count) + " elements in a word, want at most " +
+			strconv.Itoa(maxFields)
 	}
 	return ""
 }
@@ -276,7 +277,8 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 // wrongWords returns the message that fn panics with if an Array has elements for another number of words.
 func (f *Field) wrongWords(fn string, s, words operand) string {
 	return "bfi: " + fn + ": len(" + s.name + ") = " + strconv.Itoa(s.n) + ", " + strconv.FormatUint(f.stride(), 10) +
-		" to a word, is for " + strconv.FormatUint(f.words(), 10) + " words, want len(" + words.name + ") = " + strconv.Itoa(words.n)
+		" to a word, is for " + strconv.FormatUint(f.words(), 10) +
+		" words, want len(" + words.name + ") = " + strconv.Itoa(words.n)
 }
 
 // touchFields calls touch for every element that Pack reads or Unpack writes, so that a sanitizer knows of it.

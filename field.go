@@ -91,12 +91,13 @@ func (f form) uneven() bool { return f&unevenForm != 0 }
 // Column returns the field at bits pos to pos+width-1, with values[i] as its value in word i. [Pack] reads values, and
 // [Unpack] overwrites it. Only the low 8 bits of pos and width count.
 //
-// Several fields of one column may split its elements: Column(v, 0, 5) and Column(v, 20, 7).From(5) put the low 5 bits
-// of each element at bit 0 and the next 7 bits at bit 20. If v is an []int16, Column(v, pos, width).From(15) is the sign
-// of each element, in all bits of the field.
+// Several fields of one column may split its elements: Column(v, 0, 5) and Column(v, 20, 7).From(5) put the low 5
+// bits of each element at bit 0 and the next 7 bits at bit 20. If v is an []int16, Column(v, pos, width).From(15) is
+// the sign of each element, in all bits of the field.
 func Column[E Word](values []E, pos, width uint32) Field {
 	// A call of pointer here would make Column too costly to be inlined.
-	return Field{unsafe.Pointer(unsafe.SliceData(values)), uint64(len(values)), fieldBits(pos, width), formOf[E](pos, width)}
+	return Field{unsafe.Pointer(unsafe.SliceData(values)), uint64(len(values)), fieldBits(pos, width),
+		formOf[E](pos, width)}
 }
 
 // Constant returns the field at bits pos to pos+width-1 with the same value in every word. Only the low 8 bits of pos
@@ -136,7 +137,8 @@ func (f Field) Every(n int) Field {
 	}
 	count := f.form.count()
 	if n < count {
-		panic("bfi: Every: n = " + strconv.Itoa(n) + ", want at least the count of elements in a word, " + strconv.Itoa(count))
+		panic("bfi: Every: n = " + strconv.Itoa(n) + ", want at least the count of elements in a word, " +
+			strconv.Itoa(count))
 	}
 	if n == 1 {
 		f.form &^= arrayKind * kindForm
@@ -148,8 +150,8 @@ func (f Field) Every(n int) Field {
 	return f
 }
 
-// Reversed returns f with the first element of each word highest: element j of count is at bits pos+(count-1-j)*width to
-// pos+(count-j)*width-1. On a [Column] or a [Constant] it changes nothing.
+// Reversed returns f with the first element of each word highest: element j of count is at bits pos+(count-1-j)*width
+// to pos+(count-j)*width-1. On a [Column] or a [Constant] it changes nothing.
 func (f Field) Reversed() Field {
 	if f.form.count() > 1 {
 		f.form |= reversedForm
@@ -173,13 +175,15 @@ func (f Field) From(bit uint32) Field {
 func Words[T Word, B ~uint8 | ~struct{ R, G, B, A uint8 }](s []B) []T {
 	size, bytes := unsafe.Sizeof(T(0)), uintptr(len(s))*unsafe.Sizeof(*new(B))
 	if bytes%size != 0 {
-		panic("bfi: Words: s has " + strconv.FormatUint(uint64(bytes), 10) + " bytes, want a multiple of " + strconv.Itoa(int(size)))
+		panic("bfi: Words: s has " + strconv.FormatUint(uint64(bytes), 10) + " bytes, want a multiple of " +
+			strconv.Itoa(int(size)))
 	}
 	if len(s) == 0 {
 		return nil // it may start anywhere
 	}
 	if address(s)%size != 0 {
-		panic("bfi: Words: s starts " + strconv.Itoa(int(address(s)%size)) + " bytes past a multiple of the word's size, " + strconv.Itoa(int(size)))
+		panic("bfi: Words: s starts " + strconv.Itoa(int(address(s)%size)) + " bytes past a multiple of the word's size, " +
+			strconv.Itoa(int(size)))
 	}
 	return unsafe.Slice((*T)(pointer(s)), bytes/size)
 }

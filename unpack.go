@@ -26,8 +26,8 @@ func Unpack[T Word](src []T, fields ...Field) {
 	unpackFit(src, fields, plain)
 }
 
-// unpackBytes bounds the piece of src that Unpack takes apart at a time. A piece stays in the first-level cache, next to
-// the columns.
+// unpackBytes bounds the piece of src that Unpack takes apart at a time. A piece stays in the first-level cache, next
+// to the columns.
 const unpackBytes = 4 << 10
 
 // unpackFit unpacks columns that fit.
@@ -35,7 +35,8 @@ func unpackFit[T Word](src []T, fields []Field, plain bool) {
 	switch {
 	case !plain:
 		unpackUneven(src, fields)
-	case uintptr(len(src))*unsafe.Sizeof(T(0)) <= unpackBytes && onePiece(len(src), 8, len(fields)): // 8 is the longest lane
+	case uintptr(len(src))*unsafe.Sizeof(T(0)) <= unpackBytes &&
+		onePiece(len(src), 8, len(fields)): // 8 is the longest lane
 		unpack[T](pointer(src), fields, 0, len(src), false)
 	default:
 		unpackPlain(src, fields)
@@ -104,7 +105,8 @@ func unpackPlan(plain, fields []Field, words unsafe.Pointer, size uintptr) []Fie
 			// The elements end before the sign.
 			width, sign = room, 0
 		}
-		plain[k] = Field{noescape(f.data), f.n, fieldBits(pos, width), f.form&(0xff*(kindForm|sizeForm)) | form(uint8(pos-f.form.from())) | sign}
+		plain[k] = Field{noescape(f.data), f.n, fieldBits(pos, width),
+			f.form&(0xff*(kindForm|sizeForm)) | form(uint8(pos-f.form.from())) | sign}
 	}
 	for k := range plain {
 		if last := len(plain) - 1; plain[k].data == words {

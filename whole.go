@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// Fields of whole bytes. If every byte of a word comes whole from one byte of one element, from base or from a constant,
-// Pack and Unpack move bytes instead of fields. Then all fields of one column, and all elements of one Array, take one load.
+// Fields of whole bytes. If every byte of a word comes whole from one byte of one element, from base or from a
+// constant, Pack and Unpack move bytes instead of fields. Then all fields of one column, and all elements of one
+// Array, take one load.
 
 // mostMoves is the most columns that the bytes of a word may come from.
 const mostMoves = 8
@@ -15,7 +16,7 @@ const mostMoves = 8
 // wholeMoves are the moves that make a group of bytes: a word for Pack, the elements of a word for Unpack.
 type wholeMoves struct {
 	list  [mostMoves]move
-	from  [mostMoves]uint64 // for Pack: for each byte of a word, from the lowest on, the byte of a move's group that it comes from
+	from  [mostMoves]uint64 // for Pack: a byte for each byte of a word: its source in the move's group
 	count int
 	value uint64 // the bytes that come from no move
 	gaps  uint16 // ones in the bytes that are not written
@@ -38,12 +39,12 @@ func (f *Field) wholeBytes() bool {
 	return (f.form.pos()|f.form.width()|f.form.from())&7 == 0 && f.groupBytes() <= groupBytes
 }
 
-// groupBytes returns the distance in bytes from one word's first element to the next word's. It returns more than a move
-// can have if the distance is too large.
+// groupBytes returns the distance in bytes from one word's first element to the next word's. If the
+// distance is too large for a move, it returns more than a move can have.
 func (f *Field) groupBytes() uint64 { return min(f.stride(), groupBytes+1) * uint64(f.form.size()) }
 
-// bytesFrom returns where in a group an integer's bytes are, from its byte number first on. The integer has size bytes and
-// lies start bytes after the start of the group.
+// bytesFrom returns where in a group an integer's bytes are, from its byte number first on. The integer has size
+// bytes and lies start bytes after the start of the group.
 func bytesFrom(start, size, first int) uint64 {
 	if bigEndian {
 		return eachByte*uint64(start+size-1-first) - inOrder
@@ -84,8 +85,9 @@ func (m *wholeMoves) source(data unsafe.Pointer, stride, bytes int) (source, ahe
 	return m.count - 1, 0
 }
 
-// take sets where the bytes of a word from pos on come from: an integer's bytes, from its byte number first on. The integer
-// has size bytes and lies start bytes into the groups of a move. there has ones in the bytes of the word that are set.
+// take sets where the bytes of a word from pos on come from: an integer's bytes, from its byte number first on. The
+// integer has size bytes and lies start bytes into the groups of a move. there has ones in the bytes of the word that
+// are set.
 func (m *wholeMoves) take(source, start, size, first int, pos uint32, there uint64) {
 	m.from[source] = m.from[source]&^there | bytesFrom(start, size, first)<<pos&there
 }
@@ -127,8 +129,8 @@ func (m *wholeMoves) pack(base unsafe.Pointer, fields []Field, size, i int) bool
 	return m.finish(base, size, i, covered)
 }
 
-// packPlain sets m as pack does, for plain fields of whole bytes. It is given the bits that they take and the value that
-// constants set.
+// packPlain sets m as pack does, for plain fields of whole bytes. Its arguments are the bits that they take and
+// the value that constants set.
 func (m *wholeMoves) packPlain(base unsafe.Pointer, fields []Field, size int, taken, value uint64) bool {
 	for k := range fields {
 		f := &fields[k]
@@ -195,9 +197,9 @@ func packWhole[T Word](dst, base []T, fields []Field, taken, value uint64) bool 
 	return true
 }
 
-// pays reports whether moving bytes is faster than packing n words of plain fields. It is faster if all bytes come from one
-// column. Packing has the lower fixed cost, so a kernel must be fast for an eighth of the words too. On NEON, moving is
-// also faster if one TBL finds all bytes: constants take one of its 4 vectors.
+// pays reports whether moving bytes is faster than packing n words of plain fields. It is faster if all bytes come
+// from one column. Packing has the lower fixed cost, so a kernel must be fast for an eighth of the words too. On
+// NEON, moving is also faster if one TBL finds all bytes: constants take one of its 4 vectors.
 func (m *wholeMoves) pays(d, n int) bool {
 	if current == levelNEON {
 		return (m.count < 4 || m.value == 0) && m.permutable(d, n)
@@ -210,8 +212,8 @@ func (m *wholeMoves) permutable(d, n int) bool {
 	return permutable(d, n, m.gaps, m.list[:m.count])
 }
 
-// movesBytes reports whether moving n groups of d bytes may be faster than packing fields. tiles is the number of fields
-// that need a tile.
+// movesBytes reports whether moving n groups of d bytes may be faster than packing fields. tiles is the number of
+// fields that need a tile.
 //
 //	level                 what it has                                                   faster
 //	avx512 with VBMI      permute, by VPERMB                                            moving
@@ -222,18 +224,19 @@ func movesBytes(tiles, d, n int) bool {
 	return current == levelGeneric || mayPermute(d, n) && (current != levelNEON || tiles > 0)
 }
 
-// mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. If not, the search for moves
-// is left out, which matters for short calls.
+// mayPermute reports whether permute may have a kernel that is fast for n groups of d bytes. If not, short
+// calls gain by leaving out the search for moves.
 func mayPermute(d, n int) bool { return permutable(d, n, 0, nil) }
 
 // quick reports whether permute has a kernel that is fast for n groups of d bytes, or no kernel at all.
 func (m *wholeMoves) quick(d, n int) bool { return !permutes() || m.permutable(d, n) }
 
-// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves n groups of d bytes
-// by any moves.
+// denseFirst reports whether the current level gathers and scatters dense fields faster than it moves n groups of d
+// bytes by any moves.
 func denseFirst(d, n int) bool { return current >= levelAVX2 && !mayPermute(d, n) }
 
-// beatsDense reports whether the current level moves n groups of d bytes faster than it gathers or scatters dense fields.
+// beatsDense reports whether the current level moves n groups of d bytes faster than it gathers or scatters dense
+// fields.
 func (m *wholeMoves) beatsDense(d, n int) bool { return current < levelAVX2 || m.permutable(d, n) }
 
 // wholeElements reports whether every byte of a field's elements is a byte of a word of size bytes, or zero.
@@ -242,9 +245,9 @@ func (f *Field) wholeElements(size int) bool {
 	return f.wholeBytes() && !(f.form.signed() && (f.form.from()+f.form.width() < f.form.bits() || end > 8*uint32(size)))
 }
 
-// unpack sets m to the move that makes the elements of the first field from words of size bytes. The move also makes the
-// elements of other fields in the same groups. It returns where the first group starts, and a bit for each of these
-// fields. It returns no bits if there is no such move.
+// unpack sets m to the move that makes the elements of the first field from words of size bytes. The move also makes
+// the elements of other fields in the same groups. It returns where the first group starts, and a bit for each of
+// these fields. It returns no bits if there is no such move.
 func (m *wholeMoves) unpack(src unsafe.Pointer, fields []Field, size int) (start unsafe.Pointer, done uint64) {
 	f := &fields[0]
 	if !f.wholeElements(size) {

@@ -466,9 +466,15 @@ func (d dispatch) dense() {
 	var params []param
 	switch d.name {
 	case "gatherBits":
-		params = []param{{"dst", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"d", "dense"}}
+		params = []param{
+			{"dst", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"},
+			{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"d", "dense"},
+		}
 	case "scatterBits":
-		params = []param{{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"src", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"d", "dense"}}
+		params = []param{
+			{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"},
+			{"src", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"d", "dense"},
+		}
 	default:
 		return // gatherOnes and scatterOnes are special cases of these two
 	}

@@ -104,7 +104,8 @@ func (g *arm64) emit() {
 		g.op("NEG %s, %s", shift, shift)
 		g.values = map[string]gpr{"shift": shift}
 	}
-	if g.target.word < g.target.lane || g.kernel.shape == packShape && g.target.lane > 8 || g.kernel.shape == unpackShape && g.target.word < 64 {
+	if g.target.word < g.target.lane || g.kernel.shape == packShape && g.target.lane > 8 ||
+		g.kernel.shape == unpackShape && g.target.word < 64 {
 		g.zero = g.allocate()
 		g.op("VMOVI $0, %s.B16", g.zero)
 	}
@@ -793,7 +794,8 @@ func (g *arm64) masked() {
 	g.op("RET")
 	for lanes := many / 2; lanes >= 1; lanes /= 2 {
 		g.label("few%d", lanes)
-		g.op("TBZ $%d, %s, %s", log(lanes), left, map[bool]string{true: "return", false: fmt.Sprintf("few%d", lanes/2)}[lanes == 1])
+		g.op("TBZ $%d, %s, %s", log(lanes), left,
+			map[bool]string{true: "return", false: fmt.Sprintf("few%d", lanes/2)}[lanes == 1])
 		turn(lanes)
 		if lanes > 1 {
 			step(lanes)
@@ -966,7 +968,8 @@ func (p *packer) sizes() []int { return []int{0, 1, 2, 3}[:log(p.target.lane/8)+
 // unpack emits an unpack kernel. It makes one column after the other from the words, with
 // the loops of a slice kernel.
 func (g *arm64) unpack() {
-	fields, k, lo, words, n := g.arguments["fields"], g.arguments["k"], g.arguments["lo"], g.arguments["src"], g.arguments["hi"]
+	fields, k, words := g.arguments["fields"], g.arguments["k"], g.arguments["src"]
+	lo, n := g.arguments["lo"], g.arguments["hi"]
 	dst, kind := g.register(), g.register()
 	shift, mask, sign := g.register(), g.register(), g.register()
 	g.values = map[string]gpr{"shift": shift, "mask": mask, "sign": sign}

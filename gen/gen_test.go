@@ -64,7 +64,9 @@ func TestRequirements(t *testing.T) {
 	}
 	for _, m := range functions {
 		name := string(bytes.TrimSuffix(m[0][bytes.Index(m[0], []byte("TEXT"))+len("TEXT ·"):], []byte("(SB)")))
-		requires := slices.DeleteFunc(strings.Split(string(m[1]), ", "), func(f string) bool { return slices.Contains(baseline, f) })
+		requires := slices.DeleteFunc(strings.Split(string(m[1]), ", "), func(f string) bool {
+			return slices.Contains(baseline, f)
+		})
 		for _, feature := range requires {
 			if !slices.Contains(byName[name], feature) {
 				t.Errorf("%s requires %s; cpu_amd64.go makes sure only of %v", name, feature, byName[name])
@@ -144,7 +146,8 @@ func TestInlined(t *testing.T) {
 	}
 	user := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod": "module user\n\ngo 1.24.0\n\nrequire github.com/gobfi/bfi v0.0.0\n\nreplace github.com/gobfi/bfi => " + dir + "\n",
+		"go.mod": "module user\n\ngo 1.24.0\n\n" +
+			"require github.com/gobfi/bfi v0.0.0\n\nreplace github.com/gobfi/bfi => " + dir + "\n",
 		"main.go": `package main
 
 import "github.com/gobfi/bfi"

@@ -83,7 +83,8 @@ var (
 
 	// dense_amd64.go explains these arguments.
 	gatherArguments  = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "reversed")
-	scatterArguments = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "lastPos", "signs", "above", "reversed")
+	scatterArguments = numbers("n", "exact", "w", "bytes", "stride", "fields", "last", "step", "pos", "lastPos",
+		"signs", "above", "reversed")
 )
 
 // numbers returns arguments of 64 bits.
@@ -113,34 +114,55 @@ const (
 )
 
 var kernels = []kernel{
-	{name: "insert", lanes: anyLanes, operands: words("src", "base"), arguments: insertArguments, formula: insertFormula, equals: bfi},
-	{name: "insertEach", lanes: wordLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
-	{name: "fill", lanes: anyLanes, operands: words("base"), arguments: fillArguments, formula: fillFormula, equals: bfiValue},
+	{name: "insert", lanes: anyLanes, operands: words("src", "base"), arguments: insertArguments,
+		formula: insertFormula, equals: bfi},
+	{name: "insertEach", lanes: wordLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula,
+		equals: bfi},
+	{name: "fill", lanes: anyLanes, operands: words("base"), arguments: fillArguments, formula: fillFormula,
+		equals: bfiValue},
 	{name: "selectBits", lanes: anyLanes, operands: words("mask", "src", "base"), formula: selectFormula, equals: vBfi},
-	{name: "extractEach", signed: unsigned, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
-	{name: "extractEach", signed: signed, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
-	{name: "extract", lanes: wordLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
+	{name: "extractEach", signed: unsigned, lanes: wordLanes, operands: fieldOperands(words("src")),
+		formula: extractEachFormula(false), equals: bfeU},
+	{name: "extractEach", signed: signed, lanes: wordLanes, operands: fieldOperands(words("src")),
+		formula: extractEachFormula(true), equals: bfeS},
+	{name: "extract", lanes: wordLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula,
+		equals: bfe},
 
-	{name: "insertMasked", shape: maskedShape, lanes: wordLanes, operands: words("src", "base"), arguments: insertArguments, formula: insertFormula, equals: bfi},
-	{name: "insertEachMasked", shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
-	{name: "fillMasked", shape: maskedShape, lanes: wordLanes, operands: words("base"), arguments: fillArguments, formula: fillFormula, equals: bfiValue},
-	{name: "selectMasked", shape: maskedShape, lanes: wordLanes, operands: words("mask", "src", "base"), formula: selectFormula, equals: vBfi},
-	{name: "extractMasked", shape: maskedShape, lanes: wordLanes, operands: words("src"), arguments: extractArguments, formula: extractFormula, equals: bfe},
-	{name: "extractEachMasked", signed: unsigned, shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
-	{name: "extractEachMasked", signed: signed, shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
+	{name: "insertMasked", shape: maskedShape, lanes: wordLanes, operands: words("src", "base"),
+		arguments: insertArguments, formula: insertFormula, equals: bfi},
+	{name: "insertEachMasked", shape: maskedShape, lanes: wordLanes, operands: fieldOperands(words("src", "base")),
+		formula: insertEachFormula, equals: bfi},
+	{name: "fillMasked", shape: maskedShape, lanes: wordLanes, operands: words("base"), arguments: fillArguments,
+		formula: fillFormula, equals: bfiValue},
+	{name: "selectMasked", shape: maskedShape, lanes: wordLanes, operands: words("mask", "src", "base"),
+		formula: selectFormula, equals: vBfi},
+	{name: "extractMasked", shape: maskedShape, lanes: wordLanes, operands: words("src"), arguments: extractArguments,
+		formula: extractFormula, equals: bfe},
+	{name: "extractEachMasked", signed: unsigned, shape: maskedShape, lanes: wordLanes,
+		operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
+	{name: "extractEachMasked", signed: signed, shape: maskedShape, lanes: wordLanes,
+		operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
 
-	{name: "insertWarp", shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src", "base")), formula: insertEachFormula, equals: bfi},
-	{name: "selectWarp", shape: warpShape, lanes: wideLanes, operands: words("mask", "src", "base"), formula: selectFormula, equals: vBfi},
-	{name: "extractWarp", signed: unsigned, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(false), equals: bfeU},
-	{name: "extractWarp", signed: signed, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")), formula: extractEachFormula(true), equals: bfeS},
+	{name: "insertWarp", shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src", "base")),
+		formula: insertEachFormula, equals: bfi},
+	{name: "selectWarp", shape: warpShape, lanes: wideLanes, operands: words("mask", "src", "base"),
+		formula: selectFormula, equals: vBfi},
+	{name: "extractWarp", signed: unsigned, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")),
+		formula: extractEachFormula(false), equals: bfeU},
+	{name: "extractWarp", signed: signed, shape: warpShape, lanes: wideLanes, operands: fieldOperands(words("src")),
+		formula: extractEachFormula(true), equals: bfeS},
 
 	{name: "pack", shape: packShape, lanes: wordLanes, formula: packFormula, equals: bfiAll},
 	{name: "unpack", shape: unpackShape, lanes: wordLanes, operands: words("src"), formula: unpackFormula, equals: bfeAll},
 
-	{name: "gatherBits", shape: denseShape, equals: gather, isas: []isa{bmi2}, operands: words("src"), arguments: gatherArguments},
-	{name: "scatterBits", shape: denseShape, equals: scatter, isas: []isa{bmi2}, operands: words("src"), arguments: scatterArguments},
-	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2, neon}, operands: words("src"), arguments: numbers("n", "bit", "reversed")},
-	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2, neon}, operands: words("src"), arguments: numbers("n", "ones", "reversed")},
+	{name: "gatherBits", shape: denseShape, equals: gather, isas: []isa{bmi2}, operands: words("src"),
+		arguments: gatherArguments},
+	{name: "scatterBits", shape: denseShape, equals: scatter, isas: []isa{bmi2}, operands: words("src"),
+		arguments: scatterArguments},
+	{name: "gatherOnes", shape: denseShape, equals: gather, isas: []isa{avx512, avx2, neon}, operands: words("src"),
+		arguments: numbers("n", "bit", "reversed")},
+	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2, neon}, operands: words("src"),
+		arguments: numbers("n", "ones", "reversed")},
 
 	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2, neon}},
 }
@@ -284,7 +306,8 @@ func (k kernel) params(t target) []param {
 // streams reports whether the kernel can stream. AVX2's pack kernels cannot: they store
 // half a cache line at a time, and were slower with it.
 func (k kernel) streams(isa isa) bool {
-	return isa != neon && (k.shape == sliceShape || k.shape == unpackShape) || isa == avx512 && (k.shape == packShape || k.shape == permuteShape)
+	return isa != neon && (k.shape == sliceShape || k.shape == unpackShape) ||
+		isa == avx512 && (k.shape == packShape || k.shape == permuteShape)
 }
 
 // columns reports whether the kernel is for several columns, each with a field.

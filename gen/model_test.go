@@ -24,7 +24,8 @@ func TestModel(t *testing.T) {
 		goarch, symbols string
 		emulator        []string
 	}{
-		{"amd64", "AVX2$", nil}, {"amd64", "AVX512$", nil}, {"amd64", "BMI2$", nil}, {"arm64", "NEON$", []string{"qemu-aarch64"}},
+		{"amd64", "AVX2$", nil}, {"amd64", "AVX512$", nil}, {"amd64", "BMI2$", nil},
+		{"arm64", "NEON$", []string{"qemu-aarch64"}},
 	} {
 		t.Run(strings.TrimSuffix(c.symbols, "$"), func(t *testing.T) {
 			samples, err := proof.Samples(files, list, 40, regexp.MustCompile(c.symbols).MatchString)

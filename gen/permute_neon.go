@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NEON's permute kernel works in steps. A step loads a vector from each source, and looks up each byte that it stores in
-// all of them together. Go makes the sources and the indices, so the kernel knows nothing of groups and moves.
+// NEON's permute kernel works in steps. A step loads a vector from each source, and looks up each byte that it stores
+// in all of them together. Go makes the sources and the indices, so the kernel knows nothing of groups and moves.
 // permute_arm64.go says how a call becomes steps.
 
 // One TBL looks up bytes in at most mostSources vectors.

@@ -79,7 +79,8 @@ func specifications() ([]proof.Kernel, error) {
 // specs returns one function's specifications, one for each width that words may have.
 func (k kernel) specs(t target) []proof.Spec {
 	instruction := map[instruction]string{
-		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI, bfe: proof.TakeField, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
+		bfi: proof.BFI, bfiValue: proof.BFI, vBfi: proof.VBFI,
+		bfe: proof.TakeField, bfeU: proof.BFEUnsigned, bfeS: proof.BFESigned,
 		bfeAll: proof.PutField, gather: proof.Gather, scatter: proof.Scatter,
 	}[k.equals]
 	var list []proof.Spec
@@ -114,8 +115,8 @@ var roles = map[string]proof.Role{
 
 // pointerRoles has the parts that pointers play in the specification.
 var pointerRoles = map[string]proof.Role{
-	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask, "pos": proof.Pos, "width": proof.Width,
-	"active": proof.Active, "fields": proof.Columns,
+	"dst": proof.Destination, "src": proof.Source, "base": proof.Base, "mask": proof.Mask,
+	"pos": proof.Pos, "width": proof.Width, "active": proof.Active, "fields": proof.Columns,
 }
 
 // vbmi stands for the features that the variable vbmi in cpu_amd64.go requires.
@@ -141,7 +142,8 @@ func features() (map[isa][]string, error) {
 	if m := regexp.MustCompile(`var vbmi = cpuid\.CPU\.Supports\(cpuid\.(\w+)\)`).FindSubmatch(text); m != nil {
 		asked[vbmi] = []string{string(m[1])}
 	}
-	for _, m := range regexp.MustCompile(`cpuid\.([A-Z0-9]+)\b|append\(levels, level(\w+)\)`).FindAllStringSubmatch(string(text), -1) {
+	pattern := regexp.MustCompile(`cpuid\.([A-Z0-9]+)\b|append\(levels, level(\w+)\)`)
+	for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
 		switch {
 		case m[2] != "":
 			asked[isa(m[2])] = slices.Clone(list)
@@ -201,7 +203,8 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 	if k.shape == denseShape {
 		return proof.Kernel{Symbol: k.symbol(t), Shape: proof.Dense, Spec: spec}, nil
 	}
-	p := proof.Kernel{Symbol: k.symbol(t), Spec: spec, Overlap: k.shape == warpShape, Guarded: k.shape == maskedShape && t.isa == avx512}
+	p := proof.Kernel{Symbol: k.symbol(t), Spec: spec, Overlap: k.shape == warpShape,
+		Guarded: k.shape == maskedShape && t.isa == avx512}
 	p.Shape = map[shape]proof.Shape{
 		sliceShape: proof.Slice, maskedShape: proof.Masked, warpShape: proof.Warp, packShape: proof.Pack,
 		unpackShape: proof.Unpack, denseShape: proof.Dense, permuteShape: proof.Permute,
@@ -235,7 +238,8 @@ func (k kernel) specification(t target, spec proof.Spec) (proof.Kernel, error) {
 		case o.Role == proof.Columns:
 			o.Size = fieldSize
 			o.Fields = []proof.Field{
-				{Offset: fieldData, Role: proof.Source}, {Offset: fieldMask, Role: proof.MoveMask}, {Offset: fieldShift, Role: proof.Shift},
+				{Offset: fieldData, Role: proof.Source}, {Offset: fieldMask, Role: proof.MoveMask},
+				{Offset: fieldShift, Role: proof.Shift},
 				{Offset: fieldKind, Role: proof.Kind}, {Offset: fieldSigned, Role: proof.Signed},
 			}
 		case o.Role == proof.Pos || o.Role == proof.Width:

@@ -46,7 +46,8 @@ type job struct {
 func main() {
 	var j job
 	flag.StringVar(&j.in, "in", "", "read the Parquet files that this `pattern` matches (default: make rows)")
-	flag.StringVar(&j.out, "out", "", "write to this `directory`, which must be empty or not exist (default: a new temporary one)")
+	flag.StringVar(&j.out, "out", "",
+		"write to this `directory`, which must be empty or not exist (default: a new temporary one)")
 	flag.Int64Var(&j.rows, "rows", 1_000_000, "without -in, make this `many` rows")
 	flag.BoolVar(&j.loop, "loop", false, "pack with a plain loop instead of bfi, to compare")
 	flag.Parse()
@@ -192,8 +193,10 @@ func (s *summary) text(j job) string {
 	milliseconds := func(name string) float64 { return float64(s.counts[name]) / 1e6 }
 	megabytes := func(name string) float64 { return float64(s.counts[name]) / 1e6 }
 	seconds := s.elapsed.Seconds()
-	text := fmt.Sprintf("%d rows, %.1f MB read, %.1f MB written to %s\n", s.counts["rows"], megabytes("bytes-read"), megabytes("bytes-written"), j.out)
-	text += fmt.Sprintf("%.2f s on %d cores: %.2f million rows/s\n", seconds, runtime.GOMAXPROCS(0), float64(s.counts["rows"])/1e6/seconds)
+	text := fmt.Sprintf("%d rows, %.1f MB read, %.1f MB written to %s\n",
+		s.counts["rows"], megabytes("bytes-read"), megabytes("bytes-written"), j.out)
+	text += fmt.Sprintf("%.2f s on %d cores: %.2f million rows/s\n",
+		seconds, runtime.GOMAXPROCS(0), float64(s.counts["rows"])/1e6/seconds)
 	return text + fmt.Sprintf("time of all row groups: read %.0f ms, check %.1f ms, pack %.1f ms (%s), write %.0f ms\n",
 		milliseconds("ns-read"), milliseconds("ns-check"), milliseconds("ns-pack"), with, milliseconds("ns-write"))
 }
@@ -242,7 +245,8 @@ func rowsSoFar(ctx context.Context, client jobpb.JobServiceClient) (n int64, err
 		if err != nil {
 			return 0, err
 		}
-		results := metricsx.FromMonitoringInfos(nil, userCounters(response.GetMetrics().GetAttempted()), userCounters(response.GetMetrics().GetCommitted()))
+		results := metricsx.FromMonitoringInfos(nil, userCounters(response.GetMetrics().GetAttempted()),
+			userCounters(response.GetMetrics().GetCommitted()))
 		for _, c := range results.AllMetrics().Counters() {
 			if c.Key.Namespace == namespace && c.Key.Name == "rows" {
 				n += max(c.Attempted, c.Committed)

@@ -201,11 +201,14 @@ func checkPart(t *testing.T, name string, want arrow.Table) {
 			}
 		}
 	}
-	ms, shard, sequence, tenant, flag := make([]uint64, n), make([]uint16, n), make([]uint8, n), make([]uint32, n), make([]uint8, n)
+	ms, shard, tenant := make([]uint64, n), make([]uint16, n), make([]uint32, n)
+	sequence, flag := make([]uint8, n), make([]uint8, n)
 	bfi.Unpack(keys, bfi.Column(ms, timePos, timeBits), bfi.Column(shard, shardPos, shardBits),
-		bfi.Column(tenant, tenantPos, tenantBits), bfi.Column(sequence, sequencePos, sequenceBits), bfi.Column(flag, flagPos, flagBits))
+		bfi.Column(tenant, tenantPos, tenantBits), bfi.Column(sequence, sequencePos, sequenceBits),
+		bfi.Column(flag, flagPos, flagBits))
 	for i := range n {
-		back := []any{int64(ms[i]), shard[i], uint16(sequence[i]), fmt.Sprintf("tenant-%03d", tenant[i]), any(flag[i] == flagTrue)}
+		back := []any{int64(ms[i]), shard[i], uint16(sequence[i]), fmt.Sprintf("tenant-%03d", tenant[i]),
+			any(flag[i] == flagTrue)}
 		if column(want, "tenant").DataType().ID() == arrow.UINT32 {
 			back[3] = tenant[i]
 		}
@@ -281,7 +284,8 @@ func TestMade(t *testing.T) {
 	for i, g := range groups {
 		checkPart(t, filepath.Join(from, partName(i, 0)), g.make())
 	}
-	if err := start(context.Background(), job{out: dir}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "want an empty directory") {
+	err := start(context.Background(), job{out: dir}, nil, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "want an empty directory") {
 		t.Errorf("a directory with files: %v", err)
 	}
 }

@@ -152,7 +152,8 @@ func takeApart(picture image.Image) (planes, error) {
 func (p planes) unpack8(pix []byte) error {
 	words := make([]uint32, len(p.red)) // 0xAABBGGRR
 	_, err := binary.Decode(pix, binary.LittleEndian, words)
-	bfi.Unpack(words, bfi.Column(p.red, 0, 8), bfi.Column(p.green, 8, 8), bfi.Column(p.blue, 16, 8), bfi.Column(p.alpha, 24, 8))
+	bfi.Unpack(words, bfi.Column(p.red, 0, 8), bfi.Column(p.green, 8, 8), bfi.Column(p.blue, 16, 8),
+		bfi.Column(p.alpha, 24, 8))
 	return err
 }
 
@@ -161,13 +162,15 @@ func (p planes) unpack8(pix []byte) error {
 func (p planes) unpack16(pix []byte) error {
 	words := make([]uint64, len(p.red)) // 0xRRrrGGggBBbbAAaa
 	_, err := binary.Decode(pix, binary.BigEndian, words)
-	bfi.Unpack(words, bfi.Column(p.red, 56, 8), bfi.Column(p.green, 40, 8), bfi.Column(p.blue, 24, 8), bfi.Column(p.alpha, 8, 8))
+	bfi.Unpack(words, bfi.Column(p.red, 56, 8), bfi.Column(p.green, 40, 8), bfi.Column(p.blue, 24, 8),
+		bfi.Column(p.alpha, 8, 8))
 	return err
 }
 
 func (p planes) rgb565() []uint16 {
 	words := make([]uint16, len(p.red))
-	bfi.Pack(words, nil, bfi.Column(p.red, 11, 5).From(3), bfi.Column(p.green, 5, 6).From(2), bfi.Column(p.blue, 0, 5).From(3))
+	bfi.Pack(words, nil, bfi.Column(p.red, 11, 5).From(3), bfi.Column(p.green, 5, 6).From(2),
+		bfi.Column(p.blue, 0, 5).From(3))
 	return words
 }
 

@@ -103,7 +103,8 @@ func TestRun(t *testing.T) {
 	t.Run("one pixel", func(t *testing.T) {
 		m := image.NewNRGBA64(image.Rect(0, 0, 1, 1))
 		m.SetNRGBA64(0, 0, color.NRGBA64{0xc800, 0x6400, 0x3200, 0x4000})
-		if have := runs(t, write(t, m), testPicture{m, []color.NRGBA{{200, 100, 50, 64}}}); have[0] != (color.NRGBA{206, 101, 49, 64}) {
+		have := runs(t, write(t, m), testPicture{m, []color.NRGBA{{200, 100, 50, 64}}})
+		if have[0] != (color.NRGBA{206, 101, 49, 64}) {
 			t.Errorf("the pixel is %v, want {206 101 49 64}", have[0])
 		}
 	})

@@ -113,7 +113,8 @@ func TestRandomBits(t *testing.T) {
 }
 
 func summary(n string) *regexp.Regexp {
-	return regexp.MustCompile(`^` + n + ` UUIDs: [0-9]+\.[0-9] million/s in all, [0-9]+\.[0-9] million/s in bfi alone \(kernel ` +
+	return regexp.MustCompile(`^` + n + ` UUIDs: [0-9]+\.[0-9] million/s in all, [0-9]+\.[0-9] million/s ` +
+		`in bfi alone \(kernel ` +
 		bfi.Kernel() + `\)\n$`)
 }
 
@@ -311,10 +312,13 @@ func TestPrinterRejects(t *testing.T) {
 		{"the same again", high, low, ""},
 		{"a later time", high + 1<<16, low, ""},
 		{"version 6", high ^ 1<<12, low, "made a wrong UUID, 017f22e2-79b0-6cc3-98c4-dc0c0c07398f: its version is 6, want 7"},
-		{"version 15", high ^ 8<<12, low, "made a wrong UUID, 017f22e2-79b0-fcc3-98c4-dc0c0c07398f: its version is 15, want 7"},
+		{"version 15", high ^ 8<<12, low,
+			"made a wrong UUID, 017f22e2-79b0-fcc3-98c4-dc0c0c07398f: its version is 15, want 7"},
 		{"variant 3", high, low ^ 1<<62, "made a wrong UUID, 017f22e2-79b0-7cc3-d8c4-dc0c0c07398f: its variant is 3, want 2"},
 		{"variant 0", high, low ^ 2<<62, "made a wrong UUID, 017f22e2-79b0-7cc3-18c4-dc0c0c07398f: its variant is 0, want 2"},
-		{"an earlier time", high - 1<<16, low, "made a wrong UUID, 017f22e2-79af-7cc3-98c4-dc0c0c07398f: its time is 1645557741999 ms, want at least 1645557742000 as in the one before"},
+		{"an earlier time", high - 1<<16, low,
+			"made a wrong UUID, 017f22e2-79af-7cc3-98c4-dc0c0c07398f: " +
+				"its time is 1645557741999 ms, want at least 1645557742000 as in the one before"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -50,10 +50,12 @@ type suite struct {
 
 var suites = map[string]suite{
 	"avx2": {
-		goarch: "amd64", file: "bfi_amd64.s", symbols: `(AVX2|BMI2)$|^tables$`, rules: slices.Concat(avx2Rules, bmi2Rules, amd64Rules), proofRules: avx2ProofRules, count: 99,
+		goarch: "amd64", file: "bfi_amd64.s", symbols: `(AVX2|BMI2)$|^tables$`,
+		rules: slices.Concat(avx2Rules, bmi2Rules, amd64Rules), proofRules: avx2ProofRules, count: 99,
 	},
 	"avx512": {
-		goarch: "amd64", file: "bfi_amd64.s", symbols: `AVX512$`, rules: slices.Concat(avx512Rules, amd64Rules), proofRules: amd64ProofRules, count: 16,
+		goarch: "amd64", file: "bfi_amd64.s", symbols: `AVX512$`, rules: slices.Concat(avx512Rules, amd64Rules),
+		proofRules: amd64ProofRules, count: 16,
 		tests: []string{"-test.short", "-test.run=^Test(Lanes|GuardPages)$"}, emulator: ".ci/bochs",
 	},
 	"neon": {
@@ -431,7 +433,8 @@ func (b *bench) assembles(ctx context.Context, text string) (bool, error) {
 		return false, err
 	}
 	include := filepath.Join(b.goroot, "pkg", "include")
-	cmd := exec.CommandContext(ctx, "go", "tool", "asm", "-p=bfi", "-I="+include, "-o="+filepath.Join(b.dir, "mutant.o"), source)
+	cmd := exec.CommandContext(ctx, "go", "tool", "asm", "-p=bfi", "-I="+include,
+		"-o="+filepath.Join(b.dir, "mutant.o"), source)
 	cmd.Env = append(os.Environ(), "GOARCH="+b.goarch)
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -565,7 +568,8 @@ func (b *bench) prove(ctx context.Context, name, text, pattern string) ([]byte, 
 
 // refutation matches the line of the proof's output that says what is wrong. A mutant
 // that the proof cannot read is not refuted.
-var refutation = regexp.MustCompile(`(?m)^.*(: wrong: |: no length executes it$|: the immediate has more than 31 bits).*`)
+var refutation = regexp.MustCompile(
+	`(?m)^.*(: wrong: |: no length executes it$|: the immediate has more than 31 bits).*`)
 
 var dataLine = regexp.MustCompile(`^DATA (\w+)<>`)
 
