@@ -1,6 +1,6 @@
 #!/bin/bash
-# Prints a table in Markdown: the main loops of NEON's kernels for bytes and for single bits, as llvm-mca models them,
-# next to what clang makes of the loops in neon-permute.h.
+# Prints a table in Markdown: llvm-mca's figures for the main loops of NEON's kernels for bytes and for single bits, and
+# for the loops that clang makes of neon-permute.h.
 #
 #	bench/neon-permute-mca.sh > bench/neon-permute-mca.md
 #
@@ -15,10 +15,10 @@ for cpu in $cpus; do compile $cpu < neon-permute.h; done
 cat <<END
 # NEON's kernels for bytes and single bits, modelled
 
-The table has cycles per 16 pixels, samples, words or bytes of bits, ours / clang's. Ours are llvm-mca's figures for the
-loop that the job goes by, of permuteNEON, gatherOnesNEON or scatterOnesNEON. Clang's are its figures for what clang -O3
-makes of the plain loops in neon-permute.h for that processor, with NEON. llvm-mca models the processors, with all
-operands in the first-level cache. Nothing was measured. The figures leave out the tables that Go makes for each call.
+Each cell has the cycles that 16 pixels, samples, words or bytes of bits take, ours / clang's. Our loop is the loop of
+permuteNEON, gatherOnesNEON or scatterOnesNEON that does the job. Clang's loop is the code that clang -O3 makes of the plain
+loop in neon-permute.h for that processor, with NEON. llvm-mca models the processors, with all operands in the first-level
+cache. Nothing was measured. The figures leave out the tables that Go makes for each call.
 
 Made by bench/neon-permute-mca.sh, with $(versions).
 

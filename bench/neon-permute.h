@@ -1,4 +1,5 @@
-// The loops that a C programmer would write for jobs that move whole bytes or single bits. neon-permute-mca.sh compiles them.
+// These are the loops that a C programmer would write for jobs that move whole bytes or single bits. neon-permute-mca.sh
+// compiles them.
 
 #include <stddef.h>
 #include <stdint.h>
