@@ -225,6 +225,24 @@ func TestPartsOfBytes(t *testing.T) {
 	})
 }
 
+// TestStridesOfOneSlice packs bytes of one slice at two strides.
+func TestStridesOfOneSlice(t *testing.T) {
+	onEveryKernel(func(k kernel) {
+		for n := range 70 {
+			v, have := make([]uint8, 4*n), make([]uint16, n)
+			for i := range v {
+				v[i] = uint8(i)
+			}
+			Pack(have, nil, Column(v[:2*n], 0, 8).Every(2), Column(v, 8, 8).Every(4))
+			for i := range have {
+				if want := uint16(v[2*i]) | uint16(v[4*i])<<8; have[i] != want {
+					t.Fatalf("%s, %d words: word %d is %#x, want %#x", k, n, i, have[i], want)
+				}
+			}
+		}
+	})
+}
+
 // TestArrayIsColumn compares an Array of one element with a Column.
 func TestArrayIsColumn(t *testing.T) {
 	v := []int16{1, -2, 3}

@@ -55,9 +55,12 @@ type origin struct {
 // move's data, permute reads nothing before the first byte that it moves, and nothing
 // after the last.
 func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
-	done := 0
+	lo, hi := 0, 0
 	if gaps == 0 && d <= 8 && !instrumented { // permuteWords also reads bytes that no move takes, which a sanitizer reports
-		done = permuteWords(dst, d, n, low, moves)
+		lo, hi = permuteWords(dst, d, n, low, moves)
+		if lo == 0 && hi == n {
+			return
+		}
 	}
 	var origins [groupBytes]origin
 	count, lows := 0, 0
@@ -86,7 +89,13 @@ func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16,
 	gaps &= 1<<d - 1
 	// The last group's last gaps may lie past the memory.
 	end := bits.Len16(^gaps & (1<<d - 1))
-	for i := done; i < n; i++ {
+	for i := 0; i < n; i++ {
+		if i == lo && hi > lo {
+			i = hi
+			if i == n {
+				return
+			}
+		}
 		x, y := low, high
 		for k := range origins[:lows] {
 			o := &origins[k]

@@ -78,10 +78,20 @@ func randomPermutation(r *rand.Rand, d, n int) permutation {
 		}
 		p.moves = append(p.moves, m)
 	}
+	// Portable loops are for bytes that keep their order, or reverse it.
+	inOrder, backwards, all, first := r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0, []int{0, r.IntN(groupBytes)}[r.IntN(2)]
 	for j := range d {
-		if r.IntN(4) > 0 || j < count {
+		if all || r.IntN(4) > 0 || j < count {
 			m := &p.moves[r.IntN(count)]
-			m.from[j] = int8(r.IntN(m.stride))
+			from := r.IntN(m.stride)
+			if inOrder {
+				from = j
+				if backwards && j < d/2*2 {
+					from = d - 1 - j
+				}
+				from = (from + first) % m.stride
+			}
+			m.from[j] = int8(from)
 		}
 	}
 	if r.IntN(2) == 0 {
