@@ -2,6 +2,7 @@ package bfi
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 )
 
@@ -25,49 +26,110 @@ type dense struct {
 // scatterBits does the reverse: it sets each element of each group to its field,
 // shifted left by from. It does not write what lies between groups.
 //
-// The portable loops move 8 bytes of a group at a time. The fields in them close up
-// in pairs, then in fours, then all eight.
+// The portable loops take 8 bytes of a group at a time. The fields in them close up in pairs, then in fours, then all
+// eight. The last 8 bytes of a group may have elements of the 8 bytes before: the same fields come to the same bits again.
+// Groups shorter than 8 bytes are accessed together with what follows them. Where that is not allowed, a slower loop takes
+// an element at a time.
 
 func gatherBitsGeneric(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
-	var array [3]merge
-	merges, fields := d.merges(&array, e), d.fields(e)
-	for i := range n {
+	m, bytes, whole := d.merges(e), d.count*e, n
+	switch {
+	case bytes < 8 && instrumented:
+		whole = 0 // a sanitizer would see reads of what follows a group
+	case bytes < 8:
+		whole = max((n-1)*stride+bytes-8+stride, 0) / stride
+	}
+	for i := range whole {
 		group := unsafe.Add(data, i*stride)
 		var word uint64
-		for j := 0; j < d.count; j += 8 / e {
-			count := min(8/e, d.count-j)
-			x := loadElements(unsafe.Add(group, j*e), e, count) >> (d.from & 63) & fields
-			for _, m := range merges {
-				x = x&m.low<<(m.up&63) | x>>(m.down&63)&m.high
+		at := m.first
+		for off := 0; ; off += 8 {
+			if off >= m.last {
+				off, at = m.last, m.end
 			}
-			at, unused := d.place(j, count, 8/e)
-			word |= x >> (unused & 63) << (at & 63)
+			x := binary.NativeEndian.Uint64((*[8]byte)(unsafe.Add(group, off))[:])
+			if m.flip {
+				x = reverseElements(x, e)
+			}
+			x = x >> (d.from & 63) & m.fields
+			if e == 1 {
+				x = x&m.low[0] | x>>(m.down[0]&63)&m.high[0]
+			}
+			if e <= 2 {
+				x = x&m.low[1] | x>>(m.down[1]&63)&m.high[1]
+			}
+			if e <= 4 {
+				x = x&m.low[2] | x>>(m.down[2]&63)&m.high[2]
+			}
+			word |= x >> (m.unused & 63) << (at & 63)
+			if off == m.last {
+				break
+			}
+			at += m.step
+		}
+		storeElement(unsafe.Add(dst, i*w), w, word)
+	}
+	for i := whole; i < n; i++ {
+		group := unsafe.Add(data, i*stride)
+		var word uint64
+		for j := range d.count {
+			field := loadElement(unsafe.Add(group, j*e), e) >> (d.from & 63) & low(uint32(d.width))
+			word |= field << (d.place(j, 1) & 63)
 		}
 		storeElement(unsafe.Add(dst, i*w), w, word)
 	}
 }
 
 func scatterBitsGeneric(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
-	var array [3]merge
-	merges, fields := d.merges(&array, e), d.fields(e)
+	m, bytes, whole := d.merges(e), d.count*e, n
+	switch {
+	case bytes < 8 && stride > bytes:
+		whole = 0 // gaps must not be written
+	case bytes < 8:
+		whole = max(n*bytes-8+bytes, 0) / bytes
+	}
 	signs, above := uint64(0), 8*e-d.from-d.width
 	if d.signed {
-		signs = fields &^ (fields >> 1)
+		signs = m.fields &^ (m.fields >> 1)
 	}
-	for i := range n {
+	for i := range whole {
 		group := unsafe.Add(data, i*stride)
 		word := loadElement(unsafe.Add(src, i*w), w)
-		for j := 0; j < d.count; j += 8 / e {
-			count := min(8/e, d.count-j)
-			at, unused := d.place(j, count, 8/e)
-			x := word >> (at & 63) << (unused & 63)
-			for k := len(merges) - 1; k >= 0; k-- {
-				m := merges[k]
-				x = x>>(m.up&63)&m.low | x&m.high<<(m.down&63)
+		at := m.first
+		for off := 0; ; off += 8 {
+			if off >= m.last {
+				off, at = m.last, m.end
 			}
-			x &= fields
-			x += extension(x&signs, above)
-			storeElements(unsafe.Add(group, j*e), e, count, x<<(d.from&63))
+			x := word >> (at & 63) << (m.unused & 63)
+			if e <= 4 {
+				x = x&m.low[2] | x&m.high[2]<<(m.down[2]&63)
+			}
+			if e <= 2 {
+				x = x&m.low[1] | x&m.high[1]<<(m.down[1]&63)
+			}
+			if e == 1 {
+				x = x&m.low[0] | x&m.high[0]<<(m.down[0]&63)
+			}
+			x &= m.fields
+			x = (x + extension(x&signs, above)) << (d.from & 63)
+			if m.flip {
+				x = reverseElements(x, e)
+			}
+			binary.NativeEndian.PutUint64((*[8]byte)(unsafe.Add(group, off))[:], x)
+			if off == m.last {
+				break
+			}
+			at += m.step
+		}
+	}
+	for i := whole; i < n; i++ {
+		group, word := unsafe.Add(data, i*stride), loadElement(unsafe.Add(src, i*w), w)
+		for j := range d.count {
+			x := word >> (d.place(j, 1) & 63) & low(uint32(d.width))
+			if d.signed {
+				x |= -(x >> (d.width - 1)) << (d.width & 63)
+			}
+			storeElement(unsafe.Add(group, j*e), e, x<<(d.from&63))
 		}
 	}
 }
@@ -76,33 +138,59 @@ func scatterBitsGeneric(data unsafe.Pointer, e, stride int, src unsafe.Pointer, 
 // difference between the highest of those ones and the bit is all of them.
 func extension(signs uint64, above int) uint64 { return 2 * (signs<<(above&63) - signs) }
 
-// A merge moves two parts of every 2*8*e, 4*8*e or 8*8*e bits next to each other. The
-// lower part has the bits low and moves up. The higher part moves down to the bits
-// high.
-type merge struct {
-	low, high uint64
-	up, down  int
+// merges say how the fields in 8 bytes of a group close up. Merge 0 is of parts of 8 bits, merge 1 of parts of 16 bits, and
+// merge 2 of parts of 32 bits. Of each two parts, the lower one keeps its bits low, and the higher one moves down to the
+// bits high.
+type merges struct {
+	low, high   [3]uint64
+	down        [3]int
+	fields      uint64 // ones at the fields of 8 bytes that were shifted right by d.from
+	flip        bool   // the elements of a load must be reversed for the fields to have their order
+	last        int    // where the last 8 bytes of a group start
+	first, step int    // where in a word the first field of the first 8 bytes is, and how much higher that of the next 8 bytes
+	end         int    // where that of the last 8 bytes is
+	unused      int    // bits below the fields of a group that has less than 8 bytes
 }
 
-// merges returns the merges for 8 bytes, beginning with the narrowest parts.
-// Afterwards the first element's field is lowest, or highest if d is reversed.
-func (d dense) merges(array *[3]merge, e int) []merge {
-	merges := array[:0]
-	for part, width := 8*e, d.width; part < 64; part, width = 2*part, 2*width {
-		m := merge{low: low(uint32(width)) * everyBits(2*part)}
-		if d.reversed == bigEndian {
-			m.high, m.down = m.low<<width, part-width
-		} else {
-			m.high, m.up, m.down = m.low, width, part
-		}
-		merges = append(merges, m)
+func (d dense) merges(e int) merges {
+	several := min(8/e, d.count) // the elements in 8 bytes
+	m := merges{
+		fields: d.fields(e), flip: d.reversed != bigEndian, last: max(d.count*e-8, 0),
+		first: d.place(0, several), step: several * d.width, end: d.place(d.count-several, several),
 	}
-	return merges
+	if d.reversed {
+		m.step, m.unused = -m.step, (8/e-several)*d.width
+	} else if several < 8/e {
+		m.fields &= low(uint32(8 * e * several))
+	}
+	for k, part, width := 0, 8, d.width; part < 64; k, part = k+1, 2*part {
+		if part < 8*e {
+			continue
+		}
+		m.low[k] = low(uint32(width)) * everyBits(2*part)
+		m.high[k], m.down[k] = m.low[k]<<width, part-width
+		width *= 2
+	}
+	return m
 }
 
 // fields returns ones at the fields of the elements in 8 bytes that were shifted right
 // by d.from.
 func (d dense) fields(e int) uint64 { return low(uint32(d.width)) * everyBits(8*e) }
+
+// reverseElements reverses the order of the elements of e bytes in x.
+func reverseElements(x uint64, e int) uint64 {
+	switch e {
+	case 1:
+		return bits.ReverseBytes64(x)
+	case 2:
+		const each = 0x0000ffff_0000ffff
+		return bits.RotateLeft64(x&each<<16|x>>16&each, 32)
+	case 4:
+		return bits.RotateLeft64(x, 32)
+	}
+	return x
+}
 
 // everyBits returns a word with the first of every n bits set. n is a power of two
 // from 8 to 64.
@@ -119,47 +207,14 @@ func everyBits(n int) uint64 {
 }
 
 // place returns where in a word the fields of count elements from the j-th on begin.
-// If elements are missing, their fields are the highest, or the lowest if d is
-// reversed.
-func (d dense) place(j, count, several int) (at, unused int) {
+func (d dense) place(j, count int) int {
 	if d.reversed {
-		return d.pos + (d.count-j-count)*d.width, (several - count) * d.width
+		return d.pos + (d.count-j-count)*d.width
 	}
-	return d.pos + j*d.width, 0
+	return d.pos + j*d.width
 }
 
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
-
-// loadElements returns count adjacent elements of e bytes as a load of 8 bytes would
-// return them. It reads the elements only.
-func loadElements(p unsafe.Pointer, e, count int) uint64 {
-	if count*e == 8 {
-		return binary.NativeEndian.Uint64((*[8]byte)(p)[:])
-	}
-	var x uint64
-	for j := range count {
-		x |= loadElement(unsafe.Add(p, j*e), e) << elementShift(e, j)
-	}
-	return x
-}
-
-func storeElements(p unsafe.Pointer, e, count int, x uint64) {
-	if count*e == 8 {
-		binary.NativeEndian.PutUint64((*[8]byte)(p)[:], x)
-		return
-	}
-	for j := range count {
-		storeElement(unsafe.Add(p, j*e), e, x>>elementShift(e, j))
-	}
-}
-
-// elementShift returns where the j-th element in 8 bytes of memory is in a word.
-func elementShift(e, j int) int {
-	if bigEndian {
-		j = 8/e - 1 - j
-	}
-	return 8 * e * j & 63
-}
 
 func loadElement(p unsafe.Pointer, size int) uint64 {
 	switch size {
