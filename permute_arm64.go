@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// NEON's kernel for permute works in steps. A step loads one vector of 16 bytes from each of up to 4 sources. TBL looks up
-// each byte that is stored in all of them together. So sources and one index for each byte describe a step. A move gives as
-// many sources as vectors are needed to load its part of a step.
+// NEON's kernel for permute works in steps. A step loads one vector of 16 bytes from each of up to 4 sources. TBL
+// looks up each byte that is stored in all of them together. So sources and one index for each byte describe a step.
+// A move gives as many sources as vectors are needed to load its part of a step.
 
 // permutes reports whether the current level has a kernel for permute.
 func permutes() bool { return current == levelNEON }
 
-// permutable reports whether there is such a kernel that is fast for n groups of d bytes. It is fast if one TBL finds all
-// bytes of a vector.
+// permutable reports whether there is such a kernel that is fast for n groups of d bytes. It is fast if one TBL finds
+// all bytes of a vector.
 func permutable(d, n int, gaps uint16, moves []move) bool {
 	sources, groups := 0, stepGroups(d)
 	for k := range moves {
@@ -173,8 +173,8 @@ func (s *steps) plan(dst unsafe.Pointer, d, n int, low, high uint64, moves []mov
 
 func (s *steps) valueByte(j int) byte { return byte(s.value[j/8] >> (j % 8 * 8)) }
 
-// choose sets the numbers of groups and vectors of a step. A step has as many vectors as it can with the sources that one
-// vector needs. It reports whether there are few enough sources.
+// choose sets the numbers of groups and vectors of a step. A step has as many vectors as it can with the sources that
+// one vector needs. It reports whether there are few enough sources.
 func (s *steps) choose(d int, exact bool, constant int, spans []span, moves []move) bool {
 	count := func(groups int) int {
 		sources := constant
@@ -254,7 +254,8 @@ func (s *steps) run(dst unsafe.Pointer, d, i, count int) {
 		for k := range s.k {
 			s.sources[k].data = noescape(unsafe.Add(start[k].data, (i+done)*start[k].advance))
 		}
-		permuteNEON(unsafe.Add(dst, done*step), unsafe.Pointer(&s.sources), unsafe.Pointer(&s.indices), s.k, s.vectors, step, m)
+		permuteNEON(unsafe.Add(dst, done*step), unsafe.Pointer(&s.sources), unsafe.Pointer(&s.indices),
+			s.k, s.vectors, step, m)
 		done += m
 	}
 	s.sources = start
@@ -263,7 +264,8 @@ func (s *steps) run(dst unsafe.Pointer, d, i, count int) {
 // apartBytes is the size of the memory for groups without gaps. It stays in the first-level cache.
 const apartBytes = 1 << 10
 
-// permuteApart is permute with gaps. It makes groups of the bytes that are written, side by side, and stores them apart.
+// permuteApart is permute with gaps. It makes groups of the bytes that are written, side by side, and stores them
+// apart.
 func permuteApart(dst unsafe.Pointer, d, n int, low, high uint64, written uint16, moves []move) {
 	var array [mostSources]move
 	var s steps
