@@ -3494,14 +3494,14 @@ TEXT ·insertMasked8NEON(SB), NOSPLIT, $0-56
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	MOVD $64, R8
 	CBZ R4, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
-	MOVD $64, R7
-	CMP R7, R4
-	CSEL LT, R4, R7, R7
+	CMP R8, R4
+	CSEL LT, R4, R8, R7
 	SUB R7, R4
 	CBZ R6, inactive
 	SUBS $64, R7
@@ -3686,14 +3686,14 @@ TEXT ·insertMasked16NEON(SB), NOSPLIT, $0-56
 	VDUP R5, V1.D2
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
 	VSHL $8, V2.H8, V3.H8
+	MOVD $64, R8
 	CBZ R4, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
-	MOVD $64, R7
-	CMP R7, R4
-	CSEL LT, R4, R7, R7
+	CMP R8, R4
+	CSEL LT, R4, R8, R7
 	SUB R7, R4
 	CBZ R6, inactive
 	SUBS $32, R7
@@ -3850,14 +3850,14 @@ TEXT ·insertMasked32NEON(SB), NOSPLIT, $0-56
 	VDUP R5, V1.D2
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
+	MOVD $64, R8
 	CBZ R4, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
-	MOVD $64, R7
-	CMP R7, R4
-	CSEL LT, R4, R7, R7
+	CMP R8, R4
+	CSEL LT, R4, R8, R7
 	SUB R7, R4
 	CBZ R6, inactive
 	SUBS $16, R7
@@ -3994,14 +3994,14 @@ TEXT ·insertMasked64NEON(SB), NOSPLIT, $0-56
 	VDUP R5, V1.D2
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V2
 	VSHL $2, V2.D2, V3.D2
+	MOVD $64, R8
 	CBZ R4, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R3), R6
-	MOVD $64, R7
-	CMP R7, R4
-	CSEL LT, R4, R7, R7
+	CMP R8, R4
+	CSEL LT, R4, R8, R7
 	SUB R7, R4
 	CBZ R6, inactive
 	SUBS $8, R7
@@ -4125,14 +4125,14 @@ TEXT ·insertEachMasked8NEON(SB), NOSPLIT, $0-56
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	MOVD $64, R10
 	CBZ R6, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
-	MOVD $64, R9
-	CMP R9, R6
-	CSEL LT, R6, R9, R9
+	CMP R10, R6
+	CSEL LT, R6, R10, R9
 	SUB R9, R6
 	CBZ R8, inactive
 	SUBS $64, R9
@@ -4482,14 +4482,14 @@ TEXT ·insertEachMasked16NEON(SB), NOSPLIT, $0-56
 	VDUP R7, V1.H8
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
 	VSHL $8, V2.H8, V3.H8
+	MOVD $64, R10
 	CBZ R6, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
-	MOVD $64, R9
-	CMP R9, R6
-	CSEL LT, R6, R9, R9
+	CMP R10, R6
+	CSEL LT, R6, R10, R9
 	SUB R9, R6
 	CBZ R8, inactive
 	SUBS $32, R9
@@ -4750,14 +4750,14 @@ TEXT ·insertEachMasked32NEON(SB), NOSPLIT, $0-56
 	VDUP R7, V1.S4
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
+	MOVD $64, R10
 	CBZ R6, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
-	MOVD $64, R9
-	CMP R9, R6
-	CSEL LT, R6, R9, R9
+	CMP R10, R6
+	CSEL LT, R6, R10, R9
 	SUB R9, R6
 	CBZ R8, inactive
 	SUBS $16, R9
@@ -4965,14 +4965,14 @@ TEXT ·insertEachMasked64NEON(SB), NOSPLIT, $0-56
 	VDUP R7, V2.D2
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
+	MOVD $64, R10
 	CBZ R6, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R5), R8
-	MOVD $64, R9
-	CMP R9, R6
-	CSEL LT, R6, R9, R9
+	CMP R10, R6
+	CSEL LT, R6, R10, R9
 	SUB R9, R6
 	CBZ R8, inactive
 	SUBS $8, R9
@@ -5159,14 +5159,14 @@ TEXT ·fillMasked8NEON(SB), NOSPLIT, $0-48
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	MOVD $64, R7
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
+	CMP R7, R3
+	CSEL LT, R3, R7, R6
 	SUB R6, R3
 	CBZ R5, inactive
 	SUBS $64, R6
@@ -5322,14 +5322,14 @@ TEXT ·fillMasked16NEON(SB), NOSPLIT, $0-48
 	VDUP R4, V1.D2
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
 	VSHL $8, V2.H8, V3.H8
+	MOVD $64, R7
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
+	CMP R7, R3
+	CSEL LT, R3, R7, R6
 	SUB R6, R3
 	CBZ R5, inactive
 	SUBS $32, R6
@@ -5461,14 +5461,14 @@ TEXT ·fillMasked32NEON(SB), NOSPLIT, $0-48
 	VDUP R4, V1.D2
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
+	MOVD $64, R7
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
+	CMP R7, R3
+	CSEL LT, R3, R7, R6
 	SUB R6, R3
 	CBZ R5, inactive
 	SUBS $16, R6
@@ -5584,14 +5584,14 @@ TEXT ·fillMasked64NEON(SB), NOSPLIT, $0-48
 	VDUP R4, V1.D2
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V2
 	VSHL $2, V2.D2, V3.D2
+	MOVD $64, R7
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R5
-	MOVD $64, R6
-	CMP R6, R3
-	CSEL LT, R3, R6, R6
+	CMP R7, R3
+	CSEL LT, R3, R7, R6
 	SUB R6, R3
 	CBZ R5, inactive
 	SUBS $8, R6
@@ -5693,14 +5693,14 @@ TEXT ·selectMasked8NEON(SB), NOSPLIT, $0-48
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V0
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V1
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V2
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $64, R8
@@ -5888,14 +5888,14 @@ TEXT ·selectMasked16NEON(SB), NOSPLIT, $0-48
 	MOVD n+40(FP), R5
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V0
 	VSHL $8, V0.H8, V1.H8
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $32, R8
@@ -6053,14 +6053,14 @@ TEXT ·selectMasked32NEON(SB), NOSPLIT, $0-48
 	MOVD n+40(FP), R5
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V0
 	VSHL $4, V0.S4, V1.S4
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $16, R8
@@ -6196,14 +6196,14 @@ TEXT ·selectMasked64NEON(SB), NOSPLIT, $0-48
 	MOVD n+40(FP), R5
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V0
 	VSHL $2, V0.D2, V1.D2
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $8, R8
@@ -6329,14 +6329,14 @@ TEXT ·extractMasked8NEON(SB), NOSPLIT, $0-56
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V3
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V4
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V5
+	MOVD $64, R8
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
-	MOVD $64, R7
-	CMP R7, R3
-	CSEL LT, R3, R7, R7
+	CMP R8, R3
+	CSEL LT, R3, R8, R7
 	SUB R7, R3
 	CBZ R6, inactive
 	SUBS $64, R7
@@ -6529,14 +6529,14 @@ TEXT ·extractMasked16NEON(SB), NOSPLIT, $0-56
 	VDUP R4, V2.D2
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V3
 	VSHL $8, V3.H8, V4.H8
+	MOVD $64, R8
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
-	MOVD $64, R7
-	CMP R7, R3
-	CSEL LT, R3, R7, R7
+	CMP R8, R3
+	CSEL LT, R3, R8, R7
 	SUB R7, R3
 	CBZ R6, inactive
 	SUBS $32, R7
@@ -6702,14 +6702,14 @@ TEXT ·extractMasked32NEON(SB), NOSPLIT, $0-56
 	VDUP R4, V2.D2
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V3
 	VSHL $4, V3.S4, V4.S4
+	MOVD $64, R8
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
-	MOVD $64, R7
-	CMP R7, R3
-	CSEL LT, R3, R7, R7
+	CMP R8, R3
+	CSEL LT, R3, R8, R7
 	SUB R7, R3
 	CBZ R6, inactive
 	SUBS $16, R7
@@ -6856,14 +6856,14 @@ TEXT ·extractMasked64NEON(SB), NOSPLIT, $0-56
 	VDUP R4, V2.D2
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
+	MOVD $64, R8
 	CBZ R3, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R2), R6
-	MOVD $64, R7
-	CMP R7, R3
-	CSEL LT, R3, R7, R7
+	CMP R8, R3
+	CSEL LT, R3, R8, R7
 	SUB R7, R3
 	CBZ R6, inactive
 	SUBS $8, R7
@@ -6993,14 +6993,14 @@ TEXT ·extractEachMaskedUnsigned8NEON(SB), NOSPLIT, $0-48
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $64, R8
@@ -7321,14 +7321,14 @@ TEXT ·extractEachMaskedUnsigned16NEON(SB), NOSPLIT, $0-48
 	VDUP R6, V1.H8
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
 	VSHL $8, V2.H8, V3.H8
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $32, R8
@@ -7564,14 +7564,14 @@ TEXT ·extractEachMaskedUnsigned32NEON(SB), NOSPLIT, $0-48
 	VDUP R6, V1.S4
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $16, R8
@@ -7758,14 +7758,14 @@ TEXT ·extractEachMaskedUnsigned64NEON(SB), NOSPLIT, $0-48
 	VDUP R6, V2.D2
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $8, R8
@@ -7937,14 +7937,14 @@ TEXT ·extractEachMaskedSigned8NEON(SB), NOSPLIT, $0-48
 	VMOVQ $0x8040201008040201, $0x8040201008040201, V2
 	VMOVQ $0x0000000000000000, $0x0101010101010101, V3
 	VMOVQ $0x0202020202020202, $0x0303030303030303, V4
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $64, R8
@@ -8287,14 +8287,14 @@ TEXT ·extractEachMaskedSigned16NEON(SB), NOSPLIT, $0-48
 	VDUP R6, V1.H8
 	VMOVQ $0x0008000400020001, $0x0080004000200010, V2
 	VSHL $8, V2.H8, V3.H8
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $32, R8
@@ -8550,14 +8550,14 @@ TEXT ·extractEachMaskedSigned32NEON(SB), NOSPLIT, $0-48
 	VDUP R6, V1.S4
 	VMOVQ $0x0000000200000001, $0x0000000800000004, V2
 	VSHL $4, V2.S4, V3.S4
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $16, R8
@@ -8762,14 +8762,14 @@ TEXT ·extractEachMaskedSigned64NEON(SB), NOSPLIT, $0-48
 	VDUP R6, V2.D2
 	VMOVQ $0x0000000000000001, $0x0000000000000002, V3
 	VSHL $2, V3.D2, V4.D2
+	MOVD $64, R9
 	CBZ R5, return
 
 word:
 	// One word of the mask a turn, for up to 64 lanes.
 	MOVD.P 8(R4), R7
-	MOVD $64, R8
-	CMP R8, R5
-	CSEL LT, R5, R8, R8
+	CMP R9, R5
+	CSEL LT, R5, R9, R8
 	SUB R8, R5
 	CBZ R7, inactive
 	SUBS $8, R8

@@ -746,7 +746,7 @@ func (g *arm64) merge(active gpr, first, lanes int, result []vreg) []vreg {
 // source.
 func (g *arm64) masked() {
 	n, dst, mask := g.arguments["n"], g.arguments["dst"], g.arguments["active"]
-	active, left := g.register(), g.register()
+	active, left, full := g.register(), g.register(), g.register()
 	g.hoist()
 	g.bitsOfLanes()
 	many := unroll * vecBits / g.target.lane
@@ -767,13 +767,13 @@ func (g *arm64) masked() {
 		}
 	}
 
+	g.op("MOVD $%d, %s", maskLanes, full)
 	g.op("CBZ %s, return", n)
 	g.label("word")
 	g.comment("One word of the mask a turn, for up to 64 lanes.")
 	g.op("MOVD.P 8(%s), %s", mask, active)
-	g.op("MOVD $%d, %s", maskLanes, left)
-	g.op("CMP %s, %s", left, n)
-	g.op("CSEL LT, %s, %s, %s", n, left, left)
+	g.op("CMP %s, %s", full, n)
+	g.op("CSEL LT, %s, %s, %s", n, full, left)
 	g.op("SUB %s, %s", left, n)
 	g.op("CBZ %s, inactive", active)
 	g.op("SUBS $%d, %s", many, left)
