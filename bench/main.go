@@ -193,7 +193,13 @@ func bench(opts *options, stdout, stderr io.Writer) error {
 			}
 		}
 		if i == 0 || todo[i-1].job != c.job {
-			s.fill(c.job, longest, false)
+			lanes := 0
+			for _, o := range todo[i:] {
+				if o.job == c.job {
+					lanes = max(lanes, o.length())
+				}
+			}
+			s.fill(c.job, lanes, false)
 		}
 		x := s.operands(c.job, c.place, c.length())
 		if c.job.warp {

@@ -27,7 +27,7 @@ type operands struct {
 	job        *job
 	place      place
 	n          int
-	p          [5]unsafe.Pointer
+	p          [6]unsafe.Pointer
 	pos, width uint32
 	value      uint64
 	active     uint32 // the active lanes of a warp
@@ -113,7 +113,7 @@ func (j *job) laneBits(at place) int {
 }
 
 // A store holds the memory of operands. Each stream has room for the longest operand.
-type store struct{ streams [5][]uint64 }
+type store struct{ streams [6][]uint64 }
 
 // Streams begin a few cache lines apart modulo the page, so no two compete for the same place
 // in a cache. Misaligned streams begin a few lanes later.
@@ -178,7 +178,7 @@ func (s *store) fill(j *job, lanes int, harsh bool) {
 		for i := range stream {
 			stream[i] = random()
 		}
-		if j.sparse != 0 && k == j.active && !harsh {
+		if j.sparse > half && k == j.active && !harsh {
 			clear(stream)
 			for i := random() % uint64(j.sparse); i < uint64(64*len(stream)); i += 1 + random()%uint64(2*min(j.sparse, none/4)) {
 				stream[i/64] |= 1 << (i % 64)
