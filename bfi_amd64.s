@@ -36495,6 +36495,496 @@ either2:
 	VZEROUPPER
 	RET
 
+// func gatherBytesAVX512(dst unsafe.Pointer, src unsafe.Pointer, table unsafe.Pointer, n uint64, steps uint64, words uint64, w uint64, bytes uint64, merges uint64)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV
+TEXT ·gatherBytesAVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         table+16(FP), DX
+	VMOVDQU64    (DX), Z0
+	VMOVDQU64    64(DX), Z1
+	KMOVQ        128(DX), K1
+	KMOVQ        136(DX), K2
+	MOVQ         merges+64(FP), BX
+	CMPQ         BX, $0x02
+	JB           less1
+	CMPQ         BX, $0x03
+	JB           less2
+	VPBROADCASTQ 144(DX), Z2
+	VPBROADCASTQ 168(DX), Z3
+	VPBROADCASTQ 152(DX), Z4
+	VPBROADCASTQ 176(DX), Z5
+	VPBROADCASTQ 160(DX), Z6
+	VPBROADCASTQ 184(DX), Z7
+	MOVQ         steps+32(FP), DX
+	MOVQ         words+40(FP), BX
+	MOVQ         BX, SI
+	IMULQ        bytes+56(FP), SI
+	MOVQ         BX, DI
+	IMULQ        w+48(FP), DI
+	SUBQ         $0x04, DX
+	JB           stepsDone4
+
+	// Whole vectors, 4 a turn.
+steps3:
+	VPERMB.Z   (CX), Z0, K1, Z8
+	VPSRLVQ    Z2, Z8, Z9
+	VMOVDQA64  Z3, Z10
+	VPTERNLOGQ $0xca, Z9, Z8, Z10
+	VPSRLVQ    Z4, Z10, Z8
+	VMOVDQA64  Z5, Z9
+	VPTERNLOGQ $0xca, Z8, Z10, Z9
+	VPSRLVQ    Z6, Z9, Z8
+	VMOVDQA64  Z7, Z10
+	VPTERNLOGQ $0xca, Z8, Z9, Z10
+	VPERMB.Z   Z10, Z1, K2, Z10
+	VMOVDQU64  Z10, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z8
+	VPSRLVQ    Z2, Z8, Z9
+	VMOVDQA64  Z3, Z10
+	VPTERNLOGQ $0xca, Z9, Z8, Z10
+	VPSRLVQ    Z4, Z10, Z8
+	VMOVDQA64  Z5, Z9
+	VPTERNLOGQ $0xca, Z8, Z10, Z9
+	VPSRLVQ    Z6, Z9, Z8
+	VMOVDQA64  Z7, Z10
+	VPTERNLOGQ $0xca, Z8, Z9, Z10
+	VPERMB.Z   Z10, Z1, K2, Z10
+	VMOVDQU64  Z10, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z8
+	VPSRLVQ    Z2, Z8, Z9
+	VMOVDQA64  Z3, Z10
+	VPTERNLOGQ $0xca, Z9, Z8, Z10
+	VPSRLVQ    Z4, Z10, Z8
+	VMOVDQA64  Z5, Z9
+	VPTERNLOGQ $0xca, Z8, Z10, Z9
+	VPSRLVQ    Z6, Z9, Z8
+	VMOVDQA64  Z7, Z10
+	VPTERNLOGQ $0xca, Z8, Z9, Z10
+	VPERMB.Z   Z10, Z1, K2, Z10
+	VMOVDQU64  Z10, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z8
+	VPSRLVQ    Z2, Z8, Z9
+	VMOVDQA64  Z3, Z10
+	VPTERNLOGQ $0xca, Z9, Z8, Z10
+	VPSRLVQ    Z4, Z10, Z8
+	VMOVDQA64  Z5, Z9
+	VPTERNLOGQ $0xca, Z8, Z10, Z9
+	VPSRLVQ    Z6, Z9, Z8
+	VMOVDQA64  Z7, Z10
+	VPTERNLOGQ $0xca, Z8, Z9, Z10
+	VPERMB.Z   Z10, Z1, K2, Z10
+	VMOVDQU64  Z10, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       $0x04, DX
+	JAE        steps3
+
+stepsDone4:
+	ADDQ $0x04, DX
+	SUBQ $0x01, DX
+	JB   stepsDone6
+
+	// Whole vectors, 1 a turn.
+steps5:
+	VPERMB.Z   (CX), Z0, K1, Z8
+	VPSRLVQ    Z2, Z8, Z9
+	VMOVDQA64  Z3, Z10
+	VPTERNLOGQ $0xca, Z9, Z8, Z10
+	VPSRLVQ    Z4, Z10, Z8
+	VMOVDQA64  Z5, Z9
+	VPTERNLOGQ $0xca, Z8, Z10, Z9
+	VPSRLVQ    Z6, Z9, Z8
+	VMOVDQA64  Z7, Z10
+	VPTERNLOGQ $0xca, Z8, Z9, Z10
+	VPERMB.Z   Z10, Z1, K2, Z10
+	VMOVDQU64  Z10, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       $0x01, DX
+	JAE        steps5
+
+stepsDone6:
+	ADDQ  $0x01, DX
+	MOVQ  n+24(FP), DX
+	MOVQ  steps+32(FP), R8
+	IMULQ BX, R8
+	SUBQ  R8, DX
+	JZ    restDone8
+
+	// Exactly the words that are left.
+rest7:
+	CMPQ       DX, BX
+	CMOVQLT    DX, BX
+	MOVQ       BX, R8
+	IMULQ      bytes+56(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K3
+	VMOVDQU8.Z (CX), K3, Z8
+	VPERMB.Z   Z8, Z0, K1, Z8
+	VPSRLVQ    Z2, Z8, Z9
+	VMOVDQA64  Z3, Z10
+	VPTERNLOGQ $0xca, Z9, Z8, Z10
+	VPSRLVQ    Z4, Z10, Z8
+	VMOVDQA64  Z5, Z9
+	VPTERNLOGQ $0xca, Z8, Z10, Z9
+	VPSRLVQ    Z6, Z9, Z8
+	VMOVDQA64  Z7, Z10
+	VPTERNLOGQ $0xca, Z8, Z9, Z10
+	VPERMB.Z   Z10, Z1, K2, Z10
+	MOVQ       BX, R8
+	IMULQ      w+48(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K3
+	VMOVDQU8   Z10, K3, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       BX, DX
+	JNZ        rest7
+
+restDone8:
+	VZEROUPPER
+	RET
+	PCALIGN $0x20
+
+less2:
+	VPBROADCASTQ 144(DX), Z2
+	VPBROADCASTQ 168(DX), Z3
+	VPBROADCASTQ 152(DX), Z4
+	VPBROADCASTQ 176(DX), Z5
+	MOVQ         steps+32(FP), DX
+	MOVQ         words+40(FP), BX
+	MOVQ         BX, SI
+	IMULQ        bytes+56(FP), SI
+	MOVQ         BX, DI
+	IMULQ        w+48(FP), DI
+	SUBQ         $0x04, DX
+	JB           stepsDone10
+
+	// Whole vectors, 4 a turn.
+steps9:
+	VPERMB.Z   (CX), Z0, K1, Z6
+	VPSRLVQ    Z2, Z6, Z7
+	VMOVDQA64  Z3, Z8
+	VPTERNLOGQ $0xca, Z7, Z6, Z8
+	VPSRLVQ    Z4, Z8, Z6
+	VMOVDQA64  Z5, Z7
+	VPTERNLOGQ $0xca, Z6, Z8, Z7
+	VPERMB.Z   Z7, Z1, K2, Z7
+	VMOVDQU64  Z7, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z6
+	VPSRLVQ    Z2, Z6, Z7
+	VMOVDQA64  Z3, Z8
+	VPTERNLOGQ $0xca, Z7, Z6, Z8
+	VPSRLVQ    Z4, Z8, Z6
+	VMOVDQA64  Z5, Z7
+	VPTERNLOGQ $0xca, Z6, Z8, Z7
+	VPERMB.Z   Z7, Z1, K2, Z7
+	VMOVDQU64  Z7, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z6
+	VPSRLVQ    Z2, Z6, Z7
+	VMOVDQA64  Z3, Z8
+	VPTERNLOGQ $0xca, Z7, Z6, Z8
+	VPSRLVQ    Z4, Z8, Z6
+	VMOVDQA64  Z5, Z7
+	VPTERNLOGQ $0xca, Z6, Z8, Z7
+	VPERMB.Z   Z7, Z1, K2, Z7
+	VMOVDQU64  Z7, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z6
+	VPSRLVQ    Z2, Z6, Z7
+	VMOVDQA64  Z3, Z8
+	VPTERNLOGQ $0xca, Z7, Z6, Z8
+	VPSRLVQ    Z4, Z8, Z6
+	VMOVDQA64  Z5, Z7
+	VPTERNLOGQ $0xca, Z6, Z8, Z7
+	VPERMB.Z   Z7, Z1, K2, Z7
+	VMOVDQU64  Z7, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       $0x04, DX
+	JAE        steps9
+
+stepsDone10:
+	ADDQ $0x04, DX
+	SUBQ $0x01, DX
+	JB   stepsDone12
+
+	// Whole vectors, 1 a turn.
+steps11:
+	VPERMB.Z   (CX), Z0, K1, Z6
+	VPSRLVQ    Z2, Z6, Z7
+	VMOVDQA64  Z3, Z8
+	VPTERNLOGQ $0xca, Z7, Z6, Z8
+	VPSRLVQ    Z4, Z8, Z6
+	VMOVDQA64  Z5, Z7
+	VPTERNLOGQ $0xca, Z6, Z8, Z7
+	VPERMB.Z   Z7, Z1, K2, Z7
+	VMOVDQU64  Z7, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       $0x01, DX
+	JAE        steps11
+
+stepsDone12:
+	ADDQ  $0x01, DX
+	MOVQ  n+24(FP), DX
+	MOVQ  steps+32(FP), R8
+	IMULQ BX, R8
+	SUBQ  R8, DX
+	JZ    restDone14
+
+	// Exactly the words that are left.
+rest13:
+	CMPQ       DX, BX
+	CMOVQLT    DX, BX
+	MOVQ       BX, R8
+	IMULQ      bytes+56(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K3
+	VMOVDQU8.Z (CX), K3, Z6
+	VPERMB.Z   Z6, Z0, K1, Z6
+	VPSRLVQ    Z2, Z6, Z7
+	VMOVDQA64  Z3, Z8
+	VPTERNLOGQ $0xca, Z7, Z6, Z8
+	VPSRLVQ    Z4, Z8, Z6
+	VMOVDQA64  Z5, Z7
+	VPTERNLOGQ $0xca, Z6, Z8, Z7
+	VPERMB.Z   Z7, Z1, K2, Z7
+	MOVQ       BX, R8
+	IMULQ      w+48(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K3
+	VMOVDQU8   Z7, K3, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       BX, DX
+	JNZ        rest13
+
+restDone14:
+	VZEROUPPER
+	RET
+	PCALIGN $0x20
+
+less1:
+	VPBROADCASTQ 144(DX), Z2
+	VPBROADCASTQ 168(DX), Z3
+	MOVQ         steps+32(FP), DX
+	MOVQ         words+40(FP), BX
+	MOVQ         BX, SI
+	IMULQ        bytes+56(FP), SI
+	MOVQ         BX, DI
+	IMULQ        w+48(FP), DI
+	SUBQ         $0x04, DX
+	JB           stepsDone16
+
+	// Whole vectors, 4 a turn.
+steps15:
+	VPERMB.Z   (CX), Z0, K1, Z4
+	VPSRLVQ    Z2, Z4, Z5
+	VMOVDQA64  Z3, Z6
+	VPTERNLOGQ $0xca, Z5, Z4, Z6
+	VPERMB.Z   Z6, Z1, K2, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z4
+	VPSRLVQ    Z2, Z4, Z5
+	VMOVDQA64  Z3, Z6
+	VPTERNLOGQ $0xca, Z5, Z4, Z6
+	VPERMB.Z   Z6, Z1, K2, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z4
+	VPSRLVQ    Z2, Z4, Z5
+	VMOVDQA64  Z3, Z6
+	VPTERNLOGQ $0xca, Z5, Z4, Z6
+	VPERMB.Z   Z6, Z1, K2, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	VPERMB.Z   (CX), Z0, K1, Z4
+	VPSRLVQ    Z2, Z4, Z5
+	VMOVDQA64  Z3, Z6
+	VPTERNLOGQ $0xca, Z5, Z4, Z6
+	VPERMB.Z   Z6, Z1, K2, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       $0x04, DX
+	JAE        steps15
+
+stepsDone16:
+	ADDQ $0x04, DX
+	SUBQ $0x01, DX
+	JB   stepsDone18
+
+	// Whole vectors, 1 a turn.
+steps17:
+	VPERMB.Z   (CX), Z0, K1, Z4
+	VPSRLVQ    Z2, Z4, Z5
+	VMOVDQA64  Z3, Z6
+	VPTERNLOGQ $0xca, Z5, Z4, Z6
+	VPERMB.Z   Z6, Z1, K2, Z6
+	VMOVDQU64  Z6, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       $0x01, DX
+	JAE        steps17
+
+stepsDone18:
+	ADDQ  $0x01, DX
+	MOVQ  n+24(FP), DX
+	MOVQ  steps+32(FP), R8
+	IMULQ BX, R8
+	SUBQ  R8, DX
+	JZ    restDone20
+
+	// Exactly the words that are left.
+rest19:
+	CMPQ       DX, BX
+	CMOVQLT    DX, BX
+	MOVQ       BX, R8
+	IMULQ      bytes+56(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K3
+	VMOVDQU8.Z (CX), K3, Z4
+	VPERMB.Z   Z4, Z0, K1, Z4
+	VPSRLVQ    Z2, Z4, Z5
+	VMOVDQA64  Z3, Z6
+	VPTERNLOGQ $0xca, Z5, Z4, Z6
+	VPERMB.Z   Z6, Z1, K2, Z6
+	MOVQ       BX, R8
+	IMULQ      w+48(FP), R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVQ      R9, K3
+	VMOVDQU8   Z6, K3, (AX)
+	ADDQ       SI, CX
+	ADDQ       DI, AX
+	SUBQ       BX, DX
+	JNZ        rest19
+
+restDone20:
+	VZEROUPPER
+	RET
+
+// func scatterBytesAVX512(dst unsafe.Pointer, src unsafe.Pointer, table unsafe.Pointer, n uint64, steps uint64, words uint64, w uint64, bytes uint64)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, BMI2, CMOV
+TEXT ·scatterBytesAVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         table+16(FP), DX
+	VMOVDQU64    (DX), Z0
+	VMOVDQU64    64(DX), Z1
+	VPBROADCASTQ 128(DX), Z2
+	MOVQ         steps+32(FP), DX
+	MOVQ         words+40(FP), BX
+	MOVQ         BX, SI
+	IMULQ        w+48(FP), SI
+	MOVQ         BX, DI
+	IMULQ        bytes+56(FP), DI
+	SUBQ         $0x04, DX
+	JB           stepsDone2
+
+	// Whole vectors, 4 a turn.
+steps1:
+	VPERMB         (CX), Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDQ         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           SI, CX
+	ADDQ           DI, AX
+	VPERMB         (CX), Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDQ         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           SI, CX
+	ADDQ           DI, AX
+	VPERMB         (CX), Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDQ         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           SI, CX
+	ADDQ           DI, AX
+	VPERMB         (CX), Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDQ         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           SI, CX
+	ADDQ           DI, AX
+	SUBQ           $0x04, DX
+	JAE            steps1
+
+stepsDone2:
+	ADDQ $0x04, DX
+	SUBQ $0x01, DX
+	JB   stepsDone4
+
+	// Whole vectors, 1 a turn.
+steps3:
+	VPERMB         (CX), Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDQ         Z2, Z3, Z3
+	VMOVDQU64      Z3, (AX)
+	ADDQ           SI, CX
+	ADDQ           DI, AX
+	SUBQ           $0x01, DX
+	JAE            steps3
+
+stepsDone4:
+	ADDQ  $0x01, DX
+	MOVQ  n+24(FP), DX
+	MOVQ  steps+32(FP), R8
+	IMULQ BX, R8
+	SUBQ  R8, DX
+	JZ    restDone6
+
+	// Exactly the words that are left.
+rest5:
+	CMPQ           DX, BX
+	CMOVQLT        DX, BX
+	MOVQ           BX, R8
+	IMULQ          w+48(FP), R8
+	MOVQ           $-1, R9
+	BZHIQ          R8, R9, R9
+	KMOVQ          R9, K1
+	VMOVDQU8.Z     (CX), K1, Z3
+	VPERMB         Z3, Z0, Z3
+	VPMULTISHIFTQB Z3, Z1, Z3
+	VPANDQ         Z2, Z3, Z3
+	MOVQ           BX, R8
+	IMULQ          bytes+56(FP), R8
+	MOVQ           $-1, R9
+	BZHIQ          R8, R9, R9
+	KMOVQ          R9, K1
+	VMOVDQU8       Z3, K1, (AX)
+	ADDQ           SI, CX
+	ADDQ           DI, AX
+	SUBQ           BX, DX
+	JNZ            rest5
+
+restDone6:
+	VZEROUPPER
+	RET
+
 // func permuteAVX2(dst unsafe.Pointer, moves unsafe.Pointer, k int, lo int, n int, d int, low uint64, high uint64)
 // Requires: AVX, AVX2
 TEXT ·permuteAVX2(SB), NOSPLIT, $0-64

@@ -230,12 +230,15 @@ func (f *Field) interleaves(g *Field) bool {
 	return at+uint64(g.form.count()) <= stride || word+1 >= f.words()
 }
 
-// fits reports whether a field has elements for the words of a call and does not overlap them. A column may also
-// overlap the words exactly.
-func (f *Field) fits(words operand) bool {
-	s := f.memory()
-	return f.form.constant() || f.words() == uint64(words.n) &&
-		(s.apart(words) || !f.form.array() && s.at == words.at && s.size == words.size)
+// fits reports whether a field has elements for n words of size bytes at address at, and does not overlap them. A
+// column may also overlap the words exactly.
+func (f *Field) fits(at uintptr, n int, size uintptr) bool {
+	if f.form.constant() {
+		return true
+	}
+	distance, element := at-uintptr(f.data), f.form.size()
+	return f.isFor(n) && (apart(distance, uintptr(n)*size, uintptr(f.n)*element) ||
+		!f.form.array() && distance == 0 && size == element)
 }
 
 // fieldMisfit returns the message that fn panics with if it cannot take the fields, or "" if it can.
@@ -250,10 +253,10 @@ func fieldMisfit(fn string, words operand, fields []Field) string {
 		switch {
 		case f.form.constant() && fn == "Unpack":
 			return "bfi: " + fn + ": " + f.named(k).name + " is a Constant, want a Column"
-		case f.fits(words):
+		case f.fits(words.at, words.n, words.size):
 		case !f.form.array():
 			return misfit(fn, words, f.named(k))
-		case f.words() != uint64(words.n):
+		case !f.isFor(words.n):
 			return f.wrongWords(fn, f.named(k), words)
 		default:
 			return overlap(fn, words, f.named(k), false)

@@ -5,7 +5,7 @@ package bfi
 import "unsafe"
 
 // gatherBitsKernel calls a kernel for gatherBits, if there is one.
-func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) bool {
+func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d *dense) bool {
 	if d.ones(w, e, stride) {
 		bit, reversed := uint64(eachByte)<<d.from, truth(d.reversed)
 		for i := 0; i < n*w; i += pieceBytes / 8 {
@@ -17,7 +17,7 @@ func gatherBitsKernel(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stri
 }
 
 // scatterBitsKernel calls a kernel for scatterBits, if there is one.
-func scatterBitsKernel(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) bool {
+func scatterBitsKernel(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d *dense) bool {
 	if d.ones(w, e, stride) {
 		ones, reversed := d.oneValue(), truth(d.reversed)
 		for i := 0; i < n*w; i += pieceBytes / 8 {

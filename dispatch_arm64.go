@@ -796,18 +796,18 @@ func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool)
 	}
 }
 
-func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
+func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d *dense) {
 	if current != levelGeneric && gatherBitsKernel(dst, w, n, data, e, stride, d) {
 		return
 	}
-	gatherBitsGeneric(dst, w, n, data, e, stride, d)
+	gatherBitsGeneric(dst, w, n, data, e, stride, *d)
 }
 
-func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
+func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d *dense) {
 	if current != levelGeneric && scatterBitsKernel(data, e, stride, src, w, n, d) {
 		return
 	}
-	scatterBitsGeneric(data, e, stride, src, w, n, d)
+	scatterBitsGeneric(data, e, stride, src, w, n, *d)
 }
 
 func permute(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {

@@ -81,12 +81,12 @@ func unpack[T Word](src unsafe.Pointer, fields []Field, lo, hi int, stream bool)
 	unpackGeneric[T](src, fields, lo, hi)
 }
 
-func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
-	gatherBitsGeneric(dst, w, n, data, e, stride, d)
+func gatherBits(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d *dense) {
+	gatherBitsGeneric(dst, w, n, data, e, stride, *d)
 }
 
-func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d dense) {
-	scatterBitsGeneric(data, e, stride, src, w, n, d)
+func scatterBits(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w, n int, d *dense) {
+	scatterBitsGeneric(data, e, stride, src, w, n, *d)
 }
 
 func permutes() bool { return false }

@@ -1,6 +1,7 @@
 package bfi
 
 import (
+	"math/bits"
 	"strconv"
 	"unsafe"
 )
@@ -214,11 +215,14 @@ func (f *Field) words() uint64 {
 	return words
 }
 
-// full reports whether every word has all of its elements.
-func (f *Field) full() bool {
-	rest := f.n % f.stride()
-	return rest == 0 || rest >= uint64(f.form.count())
+// isFor reports whether words returns n, without a division.
+func (f *Field) isFor(n int) bool {
+	over, most := bits.Mul64(uint64(n), f.stride())
+	return over == 0 && most-f.n < f.stride()
 }
+
+// full reports whether the last of n words has all of its elements. The field must be for n words, at least one.
+func (f *Field) full(n int) bool { return f.n-uint64(n-1)*f.stride() >= uint64(f.form.count()) }
 
 // place returns the position in the word of a word's element j.
 func (f *Field) place(j int) uint32 {

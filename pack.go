@@ -147,7 +147,7 @@ func packArrays[T Word](dst, base []T, fields []Field) {
 		writes(pointer(dst), len(dst), unsafe.Sizeof(T(0)))
 	}
 	n := len(dst)
-	if n > 0 && !allFull(fields) {
+	if n > 0 && !allFull(fields, n) {
 		n--
 		packWord(dst, base, fields, n)
 	}
@@ -163,10 +163,10 @@ func packArrays[T Word](dst, base []T, fields []Field) {
 	}
 }
 
-// allFull reports whether every field has all its elements in the last word, and the gap after them.
-func allFull(fields []Field) bool {
+// allFull reports whether every field has all its elements in the last of n words, and the gap after them.
+func allFull(fields []Field, n int) bool {
 	for k := range fields {
-		if f := &fields[k]; f.form.array() && f.n%f.mask != 0 {
+		if f := &fields[k]; f.form.array() && f.n != uint64(n)*f.mask {
 			return false
 		}
 	}
@@ -194,6 +194,12 @@ const tileBytes = 2 << 10
 // tile, unless wide returns a column for it.
 func packTiles[T Word](dst, base []T, fields, columns []Field) {
 	size := int(unsafe.Sizeof(T(0)))
+	if len(fields) == 1 && base == nil {
+		if _, ok := fields[0].wide(0, 0); !ok {
+			gather(dst, &fields[0], 0)
+			return
+		}
+	}
 	tiles := 0
 	for k := range fields {
 		if _, ok := fields[k].wide(0, 0); fields[k].form.array() && !ok {
@@ -201,12 +207,8 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 		}
 	}
 	var m wholeMoves
-	switch {
-	case movesBytes(tiles, size, len(dst)) && m.pack(pointer(base), fields, size, 0) && m.quick(size, len(dst)):
+	if movesBytes(tiles, size, len(dst)) && m.pack(pointer(base), fields, size, 0) && m.quick(size, len(dst)) {
 		m.run(pointer(dst), size, len(dst))
-		return
-	case tiles == 1 && len(fields) == 1 && base == nil:
-		gather(dst, &fields[0], 0)
 		return
 	}
 	var tile [tileBytes / 8]uint64
@@ -246,18 +248,20 @@ func packTiles[T Word](dst, base []T, fields, columns []Field) {
 func gather[T Word](words []T, f *Field, i int) {
 	size := int(unsafe.Sizeof(T(0)))
 	d, isDense := f.dense(8 * size)
-	var m wholeMoves
-	switch {
-	case !(isDense && denseFirst(size, len(words))) && m.pack(nil, unsafe.Slice(f, 1), size, i) &&
-		(!isDense || m.beatsDense(size, len(words))):
-		m.run(pointer(words), size, len(words))
-	case isDense:
-		stride := int(f.stride()) * int(f.form.size())
-		gatherBits(pointer(words), size, len(words), unsafe.Add(f.data, i*stride), int(f.form.size()), stride, d)
-	default:
-		for k := range words {
-			value, _ := f.at(i + k)
-			words[k] = T(value)
+	if f.wholeBytes() && !(isDense && denseFirst(size, len(words))) {
+		var m wholeMoves
+		if m.pack(nil, unsafe.Slice(f, 1), size, i) && (!isDense || m.beatsDense(size, len(words))) {
+			m.run(pointer(words), size, len(words))
+			return
 		}
+	}
+	if isDense {
+		stride := int(f.stride()) * int(f.form.size())
+		gatherBits(pointer(words), size, len(words), unsafe.Add(f.data, i*stride), int(f.form.size()), stride, &d)
+		return
+	}
+	for k := range words {
+		value, _ := f.at(i + k)
+		words[k] = T(value)
 	}
 }

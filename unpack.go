@@ -159,40 +159,46 @@ func unpackRest[T Word](src []T, fields []Field) {
 // unpacks the other fields too. It returns a bit for each field that is done.
 func scatter[T Word](src []T, fields []Field) (done uint64) {
 	size := int(unsafe.Sizeof(T(0)))
-	f, n := &fields[0], len(src)
+	f := &fields[0]
 	d, isDense := f.dense(8 * size)
-	var m wholeMoves
-	var start unsafe.Pointer
-	if !(isDense && denseFirst(size, n)) {
-		start, done = m.unpack(pointer(src), fields, size)
+	if f.wholeElements(size) && !(isDense && denseFirst(size, len(src))) {
+		var m wholeMoves
+		start, done := m.unpack(pointer(src), fields, size)
+		if !isDense || m.beatsDense(int(f.groupBytes()), len(src)) {
+			m.run(start, int(f.groupBytes()), unpackLast(src, fields, done))
+			return done
+		}
 	}
-	whole := done != 0 && (!isDense || m.beatsDense(int(f.groupBytes()), n))
-	if !whole {
-		done = 1
+	n := unpackLast(src, fields, 1)
+	if isDense {
+		stride := int(f.stride()) * int(f.form.size())
+		scatterBits(f.data, int(f.form.size()), stride, pointer(src), size, n, &d)
+		return 1
+	}
+	for i := range n {
+		f.put(uint64(src[i])&low(bitsOf[T]()), bitsOf[T](), i)
+	}
+	return 1
+}
+
+// unpackLast unpacks the last word to the fields that have a bit, if one of them lacks elements for it. It returns how
+// many words are left.
+func unpackLast[T Word](src []T, fields []Field, done uint64) int {
+	n := len(src)
+	if n == 0 {
+		return 0
+	}
+	lack := false
+	for k := range fields {
+		lack = lack || done>>k&1 != 0 && !fields[k].full(n)
+	}
+	if !lack {
+		return n
 	}
 	for k := range fields {
-		// The last word may lack elements.
-		if n > 0 && done>>k&1 != 0 && !fields[k].full() {
-			n--
-			break
+		if done>>k&1 != 0 {
+			fields[k].put(uint64(src[n-1])&low(bitsOf[T]()), bitsOf[T](), n-1)
 		}
 	}
-	word := func(i int) uint64 { return uint64(src[i]) & low(bitsOf[T]()) }
-	for k := range fields {
-		if n < len(src) && done>>k&1 != 0 {
-			fields[k].put(word(n), bitsOf[T](), n)
-		}
-	}
-	stride := int(f.stride()) * int(f.form.size())
-	switch {
-	case whole:
-		m.run(start, stride, n)
-	case isDense:
-		scatterBits(f.data, int(f.form.size()), stride, pointer(src), size, n, d)
-	default:
-		for i := range n {
-			f.put(word(i), bitsOf[T](), i)
-		}
-	}
-	return done
+	return n - 1
 }

@@ -477,6 +477,123 @@ func (g *amd64) scatterOnes() {
 	g.ret()
 }
 
+// The kernels of bytes take elements of one byte, in groups that lie side by side. A step
+// makes as many words, or as many groups, as fit 64 bytes. Go makes a table that says
+// which byte goes where, so a step is the same few instructions for all layouts. In a
+// step, each 64 bits of a register have the elements of eight bytes of a group, or of
+// groups: an eight.
+
+// byteSteps emits the loops over steps. process emits what a step does: it loads from an
+// operand in memory, and returns what is stored. Most steps load and store 64 bytes, even
+// if they need fewer, and the next step overwrites the rest. Go passes their number. The
+// words after them are loaded and stored exactly. from and to name the arguments that have
+// the bytes of src and of dst for a word.
+func (g *amd64) byteSteps(from, to string, process func(from Op) reg.VecVirtual) {
+	src, dst, steps := g.pointers["src"], g.pointers["dst"], g.argument("steps")
+	words, load, store := g.argument("words"), g.GP64(), g.GP64()
+	g.MOVQ(words, load)
+	g.IMULQ(g.argumentMem(from), load)
+	g.MOVQ(words, store)
+	g.IMULQ(g.argumentMem(to), store)
+	for _, count := range []int{unroll, 1} {
+		g.loop("steps", fmt.Sprintf("Whole vectors, %d a turn.", count), count, nil, steps, func() {
+			for range count {
+				g.VMOVDQU64(process(Mem{Base: src}), Mem{Base: dst})
+				g.ADDQ(load, src)
+				g.ADDQ(store, dst)
+			}
+		})
+	}
+	rest, top, done := g.argument("n"), g.label("rest"), g.label("restDone")
+	taken := g.argument("steps")
+	g.IMULQ(words, taken)
+	g.SUBQ(taken, rest)
+	g.JZ(LabelRef(done))
+	g.Comment("Exactly the words that are left.")
+	g.Label(top)
+	bytes, loaded := g.GP64(), g.ZMM()
+	g.CMPQ(rest, words)
+	g.CMOVQLT(rest, words)
+	first := func(argument string) reg.Register {
+		g.MOVQ(words, bytes)
+		g.IMULQ(g.argumentMem(argument), bytes)
+		return g.opmask(^uint64(0), bytes)
+	}
+	g.VMOVDQU8_Z(Mem{Base: src}, first(from), loaded)
+	g.VMOVDQU8(process(loaded), first(to), Mem{Base: dst})
+	g.ADDQ(load, src)
+	g.ADDQ(store, dst)
+	g.SUBQ(words, rest)
+	g.JNZ(LabelRef(top))
+	g.Label(done)
+}
+
+// table returns an operand at an offset in the table.
+func (g *amd64) table(offset int) Mem { return Mem{Base: g.pointers["table"], Disp: offset} }
+
+// tableVector loads a vector of the table.
+func (g *amd64) tableVector(offset int) reg.VecVirtual {
+	v := g.ZMM()
+	g.VMOVDQU64(g.table(offset), v)
+	return v
+}
+
+// tableMask loads a mask of the table.
+func (g *amd64) tableMask(offset int) reg.Register {
+	k := g.K()
+	g.KMOVQ(g.table(offset), k)
+	return k
+}
+
+// tableEach loads 64 bits of the table into each 64 bits of a vector.
+func (g *amd64) tableEach(offset int) reg.VecVirtual {
+	v := g.ZMM()
+	g.VPBROADCASTQ(g.table(offset), v)
+	return v
+}
+
+// gatherBytes emits the kernel that makes words of elements of bytes. It puts the elements
+// into eights. Each merge closes up pairs of fields, then pairs of pairs, until the fields
+// of an eight are whole bytes. These bytes make the words.
+func (g *amd64) gatherBytes() {
+	spread, close := g.tableVector(tableFirst), g.tableVector(tableSecond)
+	present, covered := g.tableMask(tableMasks), g.tableMask(tableMasks+8)
+	g.choose(g.argument("merges"), []int{1, 2, 3}, func(merges int) {
+		var down, low []reg.VecVirtual
+		for i := range merges {
+			down, low = append(down, g.tableEach(tableDown+8*i)), append(low, g.tableEach(tableLow+8*i))
+		}
+		g.byteSteps("bytes", "w", func(from Op) reg.VecVirtual {
+			v := g.ZMM()
+			g.VPERMB_Z(from, spread, present, v)
+			for i := range merges {
+				upper, merged := g.ZMM(), g.ZMM()
+				g.VPSRLVQ(down[i], v, upper)
+				g.VMOVDQA64(low[i], merged)
+				g.VPTERNLOGQ(U8(0xca), upper, v, merged) // where low[i] has ones, v, else upper
+				v = merged
+			}
+			g.VPERMB_Z(v, close, covered, v)
+			return v
+		})
+		g.ret()
+	})
+}
+
+// scatterBytes emits the kernel that makes elements of bytes. For each eight it gets the
+// bytes of words that the fields are in. Then each element gets 8 bits, from any bit on.
+func (g *amd64) scatterBytes() {
+	index, shifts, fields := g.tableVector(tableFirst), g.tableVector(tableSecond), g.tableEach(tableMasks)
+	g.byteSteps("w", "bytes", func(from Op) reg.VecVirtual {
+		v := g.ZMM()
+		g.VPERMB(from, index, v)
+		g.VPMULTISHIFTQB(v, shifts, v)
+		g.VPANDQ(fields, v, v)
+		return v
+	})
+	g.ret()
+}
+
 // lowBits has the lowest bit of each byte.
 const lowBits = 0x0101010101010101
 

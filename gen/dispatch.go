@@ -468,12 +468,12 @@ func (d dispatch) dense() {
 	case "gatherBits":
 		params = []param{
 			{"dst", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"},
-			{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"d", "dense"},
+			{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"}, {"d", "*dense"},
 		}
 	case "scatterBits":
 		params = []param{
 			{"data", "unsafe.Pointer"}, {"e", "int"}, {"stride", "int"},
-			{"src", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"d", "dense"},
+			{"src", "unsafe.Pointer"}, {"w", "int"}, {"n", "int"}, {"d", "*dense"},
 		}
 	default:
 		return // gatherOnes and scatterOnes are special cases of these two
@@ -487,5 +487,5 @@ func (d dispatch) dense() {
 	if d.isas != nil {
 		d.printf("if current != levelGeneric && %sKernel(%s) {\nreturn\n}\n", d.name, arguments)
 	}
-	d.printf("%sGeneric(%s)\n}\n\n", d.name, arguments)
+	d.printf("%sGeneric(%s)\n}\n\n", d.name, strings.TrimSuffix(arguments, "d")+"*d")
 }

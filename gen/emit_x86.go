@@ -148,7 +148,9 @@ func (g *amd64) function() {
 		g.unpack()
 		return
 	case denseShape:
-		map[string]func(){"gatherBits": g.gatherBits, "scatterBits": g.scatterBits, "gatherOnes": g.gatherOnes, "scatterOnes": g.scatterOnes}[g.kernel.name]()
+		map[string]func(){"gatherBits": g.gatherBits, "scatterBits": g.scatterBits,
+			"gatherOnes": g.gatherOnes, "scatterOnes": g.scatterOnes,
+			"gatherBytes": g.gatherBytes, "scatterBytes": g.scatterBytes}[g.kernel.name]()
 		return
 	case permuteShape:
 		if g.wide() {
@@ -655,7 +657,9 @@ func (g *amd64) loop(name, comment string, lanes int, index, rest reg.Register, 
 	g.Comment(comment)
 	g.Label(top)
 	body()
-	g.ADDQ(imm(lanes), index)
+	if index != nil {
+		g.ADDQ(imm(lanes), index)
+	}
 	g.SUBQ(imm(lanes), rest)
 	g.JAE(LabelRef(top))
 	g.Label(done)

@@ -14,6 +14,7 @@ type kernel struct {
 	signed    signedness // the signedness of its words
 	shape     shape
 	isas      []isa // the instruction sets that have it; nil means AVX2, AVX-512 and NEON
+	vbmi      bool  // its AVX-512 kernel also needs VBMI
 	lanes     lanes
 	operands  []operand  // slices with an element for each lane, except dst
 	arguments []argument // values that are the same for all lanes
@@ -164,7 +165,12 @@ var kernels = []kernel{
 	{name: "scatterOnes", shape: denseShape, equals: scatter, isas: []isa{avx512, avx2, neon}, operands: words("src"),
 		arguments: numbers("n", "ones", "reversed")},
 
-	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2, neon}},
+	{name: "gatherBytes", shape: denseShape, equals: gather, isas: []isa{avx512}, vbmi: true,
+		operands: words("src", "table"), arguments: numbers("n", "steps", "words", "w", "bytes", "merges")},
+	{name: "scatterBytes", shape: denseShape, equals: scatter, isas: []isa{avx512}, vbmi: true,
+		operands: words("src", "table"), arguments: numbers("n", "steps", "words", "w", "bytes")},
+
+	{name: "permute", shape: permuteShape, isas: []isa{avx512, avx2, neon}, vbmi: true},
 }
 
 type isa string
@@ -337,4 +343,13 @@ const (
 	sourceData    = 0
 	sourceAdvance = 8
 	sourceSize    = 16
+)
+
+// The layout of a byteTable in Go.
+const (
+	tableFirst  = 0
+	tableSecond = 64
+	tableMasks  = 128
+	tableDown   = 144
+	tableLow    = 168
 )

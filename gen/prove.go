@@ -124,7 +124,7 @@ const vbmi isa = "vbmi"
 
 // features returns the features that a kernel of an instruction set may use.
 func (k kernel) features(of isa, asked map[isa][]string) []string {
-	if k.shape == permuteShape && of == avx512 {
+	if k.vbmi && of == avx512 {
 		return slices.Concat(asked[of], asked[vbmi])
 	}
 	return asked[of]

@@ -109,6 +109,8 @@ var avx512Rules = []rule{
 	{name: "active lanes moved too little", from: `SHRL \$0x10, (.*)`, to: `SHRL $$0x0f, $1`},
 	{name: "active lanes moved too little", from: `SHRL \$0x08, (.*)`, to: `SHRL $$0x07, $1`},
 	{name: "active lanes moved too little", from: `SHRQ \$0x(08|10|20), (.*)`, to: `SHRQ $$0x01, $2`},
+	{name: "another byte's shift", from: `VPMULTISHIFTQB (Z\d+), (Z\d+), (.*)`, to: `VPMULTISHIFTQB $2, $1, $3`},
+	{name: "missing elements not zero", from: `VPERMB\.Z (.*), (Z\d+), K\d, (Z\d+)`, to: `VPERMB $1, $2, $3`},
 	{name: "permuted into bytes of other moves", from: `VPERMB (.*), (Z\d+), K\d, (Z\d+)`, to: `VPERMB $1, $2, $3`,
 		in: permutes},
 	{name: "given bytes inverted", from: `KNOTQ .*`, to: ``, in: permutes},
@@ -277,7 +279,7 @@ var equivalents = map[string][]equivalent{
 	},
 	"avx512": {
 		{
-			function: `(gather|scatter)OnesAVX512`, change: `bytesDone\d+:; ADDQ .* -> .*`,
+			function: `(gather|scatter)(Ones|Bytes)AVX512`, change: `(bytes|steps)Done\d+:; ADDQ \$0x01, .* -> .*`,
 			why: "nothing reads the rest after the last loop",
 		},
 		{

@@ -122,7 +122,7 @@ var amd64Features = map[string]string{
 	"VPXORD": "F", "VPXORQ": "F", "VPTERNLOGD": "F", "VPTERNLOGQ": "F", "VPSRAVQ": "F", "VPROLVQ": "F", "KMOVW": "F",
 	"VPMOVDB": "F", "VPMOVQB": "F", "VPMOVDW": "F", "VPMOVQW": "F", "VPMOVQD": "F",
 	"VMOVDQU8": "BW", "VMOVDQU16": "BW", "VPMOVWB": "BW", "VPMOVB2M": "BW", "VPMOVW2M": "BW", "VPMOVM2B": "BW", "VPMOVM2W": "BW", "VPTESTMB": "BW", "KMOVD": "BW", "KMOVQ": "BW",
-	"KANDQ": "BW", "KORQ": "BW", "KXORQ": "BW", "KNOTQ": "BW", "VPERMB": "VBMI",
+	"KANDQ": "BW", "KORQ": "BW", "KXORQ": "BW", "KNOTQ": "BW", "VPERMB": "VBMI", "VPMULTISHIFTQB": "VBMI",
 	"KMOVB": "DQ", "VPMOVD2M": "DQ", "VPMOVQ2M": "DQ", "VPMOVM2D": "DQ", "VPMOVM2Q": "DQ",
 }
 
@@ -1410,7 +1410,8 @@ var amd64Table = map[string]meaning{
 	"VPMOVDW": narrow(32, 16), "VPMOVQW": narrow(64, 16), "VPMOVQD": narrow(64, 32),
 	"VPSHUFB": amd64Vector(8, 8, shuffleBytes), "VPERMD": amd64Vector(32, 32, permute), "VEXTRACTI128": extractHalf, "VINSERTI128": insertHalf,
 	"VBROADCASTI128": repeatHalf,
-	"VPERMB":         permuteBytes, "VPMULLW": amd64Vector(16, 16, products), "VPHMINPOSUW": leastLane, "VPINSRQ": insertLane,
+	"VPERMB":         permuteBytes, "VPMULTISHIFTQB": amd64Vector(64, 64, shiftBytes),
+	"VPMULLW": amd64Vector(16, 16, products), "VPHMINPOSUW": leastLane, "VPINSRQ": insertLane,
 	"VPSRLW": amd64Vector(16, 16, func(m *machine, imm uint64, v []*vec) *vec {
 		return each(16, func(l []*term) *term { return m.shift(opLshr, l[0], m.constant(16, imm)) }, v...)
 	}),

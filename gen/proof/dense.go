@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -15,7 +16,9 @@ import (
 // size of a group, forwards and reversed, and with more words than each loop's exact ones. It
 // is also run with every width and with nearly every first bit of a field, on a few words. A
 // kernel of single bits is run with every bit of a byte, and with lengths past two turns of
-// its longest loop. These runs are proved. For more words, each turn of a loop must leave the
+// its longest loop. A kernel of bytes is run with all these sizes, widths and first bits, and
+// with lengths past two turns. It gets the table that belongs to the layout. That Go makes
+// this table is only tested. These runs are proved. For more words, each turn of a loop must leave the
 // general registers as the turn before it did, except numbers that move on evenly. If one
 // holds anything else, it becomes undefined, so the next turn cannot use it.
 
@@ -91,18 +94,125 @@ func (l layout) scatterArguments(n int) map[string]uint64 {
 	return a
 }
 
-// denseKernel reports whether the subject makes groups, and whether it is for single bits.
-func (s *subject) denseKernel() (scatter, bits bool) {
-	return s.Spec.Instruction == Scatter, !slices.ContainsFunc(s.function.params, func(p param) bool { return p.name == "fields" })
+// denseKernel reports whether the subject makes groups, and whether it is for single bits or
+// for bytes.
+func (s *subject) denseKernel() (scatter, bits, bytes bool) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(s.function.params, func(p param) bool { return p.name == name })
+	}
+	return s.Spec.Instruction == Scatter, has("bit") || has("ones"), has("table")
+}
+
+// A byteTable is the table of a kernel of bytes. Its words have 64 bits.
+type byteTable struct {
+	data          []byte
+	words, merges int // the words of a step, or 0 if the kernel is not for the layout
+}
+
+func (t *byteTable) put(at int, v uint64) { binary.LittleEndian.PutUint64(t.data[at:], v) }
+
+// Offsets in a table.
+const (
+	tableSecond = 64
+	tableMasks  = 128
+	tableDown   = 144
+	tableLow    = 168
+	tableBytes  = 192
+)
+
+// gatherTable returns the table that makes words. Each 8 bytes of a group, an eight, become
+// the bytes of width bits.
+func (l layout) gatherTable() byteTable {
+	t := byteTable{data: make([]byte, tableBytes)}
+	if l.from > 0 || l.pos%8 > 0 || l.width == 8 {
+		return t
+	}
+	eights := (l.count + 7) / 8
+	t.words = 8 / eights
+	apart, bits := 8, l.width // how far fields are apart, and how many bits of them are together
+	for ; bits%8 != 0; apart, bits = 2*apart, 2*bits {
+		low := uint64(0)
+		for at := 0; at < 64; at += 2 * apart {
+			low |= ones(bits) << at
+		}
+		t.put(tableDown+8*t.merges, uint64(apart-bits))
+		t.put(tableLow+8*t.merges, low)
+		t.merges++
+	}
+	var present, covered uint64
+	for word := range t.words {
+		for j := range l.count {
+			at := 8*eights*word + (l.place(j)-l.pos)/l.width
+			t.data[at], present = byte(word*l.count+j), present|1<<at
+		}
+		for bit := 0; bit < l.count*l.width; bit += 8 {
+			at, part := word*l.word+(l.pos+bit)/8, bit/bits
+			t.data[tableSecond+at], covered = byte(8*eights*word+part*apart/8+bit%bits/8), covered|1<<at
+		}
+	}
+	t.put(tableMasks, present)
+	t.put(tableMasks+8, covered)
+	return t
+}
+
+// scatterTable returns the table that makes groups.
+func (l layout) scatterTable() byteTable {
+	t := byteTable{data: make([]byte, tableBytes)}
+	words := min(64/l.count, 64/l.word)
+	for eight := 0; eight < words*l.count; eight += 8 {
+		var bytes []int // that have a bit of the eight's fields
+		lowest := func(at int) int { return 8*l.word*(at/l.count) + l.place(at%l.count) }
+		elements := min(8, words*l.count-eight)
+		for i := range elements {
+			bit := lowest(eight + i)
+			bytes = append(bytes, bit/8, (bit+l.width-1)/8)
+		}
+		slices.Sort(bytes)
+		if bytes = slices.Compact(bytes); len(bytes) > 8 {
+			return t
+		}
+		for i, b := range bytes {
+			t.data[eight+i] = byte(b)
+		}
+		for i := range elements {
+			bit := lowest(eight + i)
+			t.data[tableSecond+eight+i] = byte(8*slices.Index(bytes, bit/8)+bit%8-l.from) & 63
+		}
+	}
+	t.words = words
+	t.put(tableMasks, ones(l.width)<<l.from*0x0101010101010101)
+	return t
+}
+
+// bytesTable returns the table of a kernel of bytes.
+func (s *subject) bytesTable(l layout) byteTable {
+	if scatter, _, _ := s.denseKernel(); scatter {
+		return l.scatterTable()
+	}
+	return l.gatherTable()
+}
+
+// tableArguments adds the arguments of a kernel of bytes for n words.
+func (l layout) tableArguments(a map[string]uint64, t byteTable, n int) {
+	steps, least := 0, min(l.word, l.count)
+	if n*least >= 64 {
+		steps = (n*least-64)/(t.words*least) + 1
+	}
+	a["steps"], a["words"], a["merges"] = uint64(steps), uint64(t.words), uint64(t.merges)
 }
 
 // denseMachine returns a machine before its first instruction.
 func (s *subject) denseMachine(l layout, n int) (*machine, error) {
-	scatter, _ := s.denseKernel()
+	scatter, _, ofBytes := s.denseKernel()
 	m := &machine{model: s.model, arguments: map[string]value{}, used: map[Role]bool{}, roles: map[string]Role{}, nonzero: map[*term]bool{}}
 	arguments := l.arguments(n)
 	if scatter {
 		arguments = l.scatterArguments(n)
+	}
+	var table byteTable
+	if ofBytes {
+		table = s.bytesTable(l)
+		l.tableArguments(arguments, table, n)
 	}
 	words, groups := n*l.word, max(n-1, 0)*l.stride+min(n, 1)*l.group()
 	for _, p := range s.function.params {
@@ -115,7 +225,11 @@ func (s *subject) denseMachine(l layout, n int) (*machine, error) {
 			continue
 		}
 		r := &region{name: p.name, content: p.name, bits: 8, to: words}
-		if (p.name == "dst") == scatter {
+		switch {
+		case p.name == "table":
+			r.data, r.to = table.data, len(table.data)
+			r.content += string(table.data) // the content's name keys m.loads
+		case (p.name == "dst") == scatter:
 			r.to = groups
 		}
 		if p.name == "dst" {
@@ -149,7 +263,7 @@ func (s *subject) runDense(l layout, n int) error {
 func (s *subject) checkDense(m *machine, l layout, n int) error {
 	bitOf := func(offset, i int) *term { return s.extract(s.symbol(8, "src", offset+i/8), i%8, 1) }
 	zero := s.constant(1, 0)
-	scatter, _ := s.denseKernel()
+	scatter, _, _ := s.denseKernel()
 	check := func(offset, size int, want []*term) error {
 		for i := range size {
 			if m.dst.written == nil || m.dst.written[offset+i] == 0 {
@@ -201,7 +315,10 @@ func (s *subject) checkDense(m *machine, l layout, n int) error {
 
 // executeDense runs a kernel with all the layouts.
 func (s *subject) executeDense() error {
-	scatter, single := s.denseKernel()
+	scatter, single, ofBytes := s.denseKernel()
+	if ofBytes {
+		return s.executeBytes()
+	}
 	run := func(l layout, lengths ...int) error {
 		for _, n := range lengths {
 			if err := s.runDense(l, n); err != nil {
@@ -276,6 +393,48 @@ func (s *subject) executeDense() error {
 	return nil
 }
 
+// executeBytes runs a kernel of bytes. Each layout is run with too few words for a whole step,
+// and with numbers of words for which each loop makes no turn, one and several.
+func (s *subject) executeBytes() error {
+	for _, reversed := range []bool{false, true} {
+		for word := 1; word <= 8; word *= 2 {
+			for count := 1; count <= 8*word; count++ {
+				l := layout{word: word, element: 1, count: count, stride: count, reversed: reversed}
+				l.width = min(8*word/count, 8-count%3)
+				l.pos = (8*word - count*l.width) * (count % 2) / 8 * 8
+				t := s.bytesTable(l)
+				if t.words == 0 {
+					continue // Go takes another kernel
+				}
+				whole := (63 + min(word, count)) / min(word, count) // words for a step
+				for _, more := range []int{1 - whole, -1, 0, t.words + 1, 3 * t.words, 8*t.words + t.words/2} {
+					if err := s.runDense(l, max(whole+more, 1)); err != nil {
+						return err
+					}
+				}
+			}
+			for width := 1; width <= 8; width++ {
+				for from := 0; from+width <= 8; from++ {
+					most := 8 * word / width
+					l := layout{word: word, element: 1, width: width, from: from, reversed: reversed}
+					l.count = 1 + (5*from+7*width)%most
+					if from == 0 && word == 8 {
+						l.count = 8 // then no words are left after the steps
+					}
+					l.stride, l.pos = l.count, (8*word-l.count*width)*(from%3)/2
+					if s.bytesTable(l).words == 0 {
+						continue
+					}
+					if err := s.runDense(l, 2*64/min(word, l.count)); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // A denseLoop compares the states at the ends of a loop's turns.
 type denseLoop struct{ last map[int]*denseTurn }
 
@@ -316,7 +475,7 @@ func (l *denseLoop) arrive(m *machine) error {
 
 // sampleDense executes a kernel once with a random layout.
 func (s *subject) sampleDense(r *rand.Rand) (Sample, error) {
-	scatter, single := s.denseKernel()
+	scatter, single, ofBytes := s.denseKernel()
 	l := layout{word: 1, element: 1, count: 8, width: 1, from: r.IntN(8), stride: 8, reversed: r.IntN(2) == 0}
 	n := r.IntN(100)
 	if !single {
@@ -330,6 +489,13 @@ func (s *subject) sampleDense(r *rand.Rand) (Sample, error) {
 		n = r.IntN(20)
 	}
 	l.signed = scatter && r.IntN(2) == 0
+	for ofBytes && (l.element > 1 || l.stride > l.count || l.signed || s.bytesTable(l).words == 0) {
+		l.element, l.signed = 1, false
+		l.width = 1 + r.IntN(8)
+		l.from = r.IntN(8 - l.width + 1)
+		l.count = 1 + r.IntN(8*l.word/l.width)
+		l.pos, l.stride = 0, l.count
+	}
 	m, err := s.denseMachine(l, n)
 	if err == nil {
 		err = m.run()
@@ -523,6 +689,24 @@ func product(s *terms, x *term, n uint64) *term {
 		}
 	}
 	return sum
+}
+
+// shiftBytes computes VPMULTISHIFTQB: each byte of the result is the 8 bits of the second
+// source's 64 bits from a bit on, which the first source says. Bit 0 follows bit 63. The first
+// source must be known.
+func shiftBytes(m *machine, _ uint64, v []*vec) *vec {
+	w := &vec{bits: 8}
+	for i, counts := range v[0].lanes {
+		if counts.op != opConst {
+			return nil
+		}
+		bits := m.bitsOfTerm(v[1].lanes[i])
+		for at := range 8 {
+			from := int(counts.val >> (8 * at) % 64)
+			w.lanes = append(w.lanes, m.join(slices.Concat(bits, bits)[from:][:8]))
+		}
+	}
+	return w
 }
 
 // testToMask returns the meaning of VPTESTM: the mask of the lanes that have a bit in common.
