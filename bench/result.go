@@ -96,7 +96,7 @@ func newResult(opts *options) *result {
 		LeftOut:     leftOut(),
 		Commit:      commit(),
 		Date:        time.Now().UTC().Format(time.DateOnly),
-		Command:     strings.TrimSpace("go -C bench run . " + strings.Join(os.Args[1:], " ")),
+		Command:     command(),
 		BenchTime:   opts.benchtime.String(),
 		StreamBytes: libraryStreamBytes,
 	}
@@ -112,6 +112,18 @@ func newResult(opts *options) *result {
 	fmt.Fprintf(&r.samples, "goos: %s\ngoarch: %s\npkg: github.com/gobfi/bfi\ncpu: %s\ncommit: %s\n\n",
 		runtime.GOOS, runtime.GOARCH, r.CPU, r.Commit)
 	return r
+}
+
+// command returns the command that runs this program, as one types it on an amd64 or arm64 machine.
+func command() string {
+	run := "go -C bench run . "
+	switch runtime.GOARCH {
+	case "386":
+		run = "GOARCH=386 " + run
+	case "wasm":
+		run = "GOOS=js GOARCH=wasm go -C bench run -exec \"$(go env GOROOT)/lib/wasm/go_js_wasm_exec\" . "
+	}
+	return strings.TrimSpace(run + strings.Join(os.Args[1:], " "))
 }
 
 // commit returns the commit of the repository that has the working directory. If there is no
