@@ -47,7 +47,7 @@ func gatherBitsGeneric(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, str
 			if off >= m.last {
 				off, at = m.last, m.end
 			}
-			x := binary.NativeEndian.Uint64((*[8]byte)(unsafe.Add(group, off))[:])
+			x := nativeEight(unsafe.Add(group, off))
 			if m.flip {
 				x = reverseElements(x, e)
 			}
@@ -115,7 +115,7 @@ func scatterBitsGeneric(data unsafe.Pointer, e, stride int, src unsafe.Pointer, 
 			if m.flip {
 				x = reverseElements(x, e)
 			}
-			binary.NativeEndian.PutUint64((*[8]byte)(unsafe.Add(group, off))[:], x)
+			putNativeEight(unsafe.Add(group, off), x)
 			if off == m.last {
 				break
 			}
@@ -215,6 +215,22 @@ func (d dense) place(j, count int) int {
 }
 
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// nativeEight returns the 8 bytes at p as a load of them returns them, whatever the address.
+func nativeEight(p unsafe.Pointer) uint64 {
+	if anyAlignment {
+		return *(*uint64)(p)
+	}
+	return binary.NativeEndian.Uint64((*[8]byte)(p)[:])
+}
+
+func putNativeEight(p unsafe.Pointer, x uint64) {
+	if anyAlignment {
+		*(*uint64)(p) = x
+		return
+	}
+	binary.NativeEndian.PutUint64((*[8]byte)(p)[:], x)
+}
 
 func loadElement(p unsafe.Pointer, size int) uint64 {
 	switch size {

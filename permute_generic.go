@@ -3,6 +3,7 @@ package bfi
 import (
 	"encoding/binary"
 	"math/bits"
+	"runtime"
 	"unsafe"
 )
 
@@ -205,13 +206,25 @@ func (t *term) bytes(i int) uint64 {
 	return bits.RotateLeft64(x, t.left) & t.mask
 }
 
+// lowestFirst reports whether the processor loads words from any address, their first byte lowest. Go does not join the
+// bytes that encoding/binary reads to 8 on all of these processors: wasm and 386 take them one by one.
+const lowestFirst = anyAlignment && runtime.GOARCH != "s390x" && runtime.GOARCH != "ppc64"
+
 // loadEight returns the 8 bytes at offset at of data, the first lowest.
 func loadEight(data unsafe.Pointer, at int) uint64 {
-	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(data, at))[:])
+	p := unsafe.Add(data, at)
+	if lowestFirst {
+		return *(*uint64)(p)
+	}
+	return binary.LittleEndian.Uint64((*[8]byte)(p)[:])
 }
 
 // storeWord stores the low bytes of a word, the lowest first. It stores size bytes if size is 1, 2 or 4, else all 8.
 func storeWord(p unsafe.Pointer, size int, word uint64) {
+	if lowestFirst {
+		storeElement(p, size, word)
+		return
+	}
 	switch size {
 	case 1:
 		*(*byte)(p) = byte(word)
