@@ -286,14 +286,21 @@ func extractEachMaskedGeneric[T Word, M Mask](dst, src []T, pos, width []uint32,
 // maskBits returns how many lanes an element of a mask has.
 func maskBits[M Mask]() int { return 8 * int(unsafe.Sizeof(M(0))) }
 
-// lanes yields the active lanes among the first n.
+// lanes yields the active lanes among the first n. It looks at 8 elements at once, and
+// passes over them if none of their lanes is active.
 func lanes[M Mask](active []M, n int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
-		for k, m := range active {
-			for rest := uint64(m); rest != 0; rest &= rest - 1 {
-				i := k*maskBits[M]() + bits.TrailingZeros64(rest)
-				if i >= n || !yield(i) {
-					return
+		for first := 0; first < len(active); first += 8 {
+			some := active[first:min(first+8, len(active))]
+			if len(some) == 8 && some[0]|some[1]|some[2]|some[3]|some[4]|some[5]|some[6]|some[7] == 0 {
+				continue
+			}
+			for k, m := range some {
+				for rest := uint64(m); rest != 0; rest &= rest - 1 {
+					i := (first+k)*maskBits[M]() + bits.TrailingZeros64(rest)
+					if i >= n || !yield(i) {
+						return
+					}
 				}
 			}
 		}
