@@ -81,8 +81,7 @@ func extraction[T Word](pos, width uint32) (shift uint32, mask, sign T) {
 // need not check them.
 
 func insertGeneric[T Word](dst, src, base []T, pos uint32, mask T) {
-	insertAt(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(base)),
-		len(dst), pos, mask)
+	insertAt(pointer(dst), pointer(src), pointer(base), len(dst), pos, mask)
 }
 
 func insertAt[T Word](dst, src, base unsafe.Pointer, n int, pos uint32, mask T) {
@@ -168,7 +167,8 @@ func extractAt[T Word](dst, src unsafe.Pointer, n int, pos uint32, mask, sign T)
 	} else {
 		// The product of a word's sign and above is the bits above the field. The usual
 		// subtraction of the sign would borrow from the next word.
-		signs, above := uint(replicated(uint64(sign), size)), uint(low(uint32(8*size))&^uint64(mask)>>bits.TrailingZeros64(uint64(sign)))
+		signs := uint(replicated(uint64(sign), size))
+		above := uint(low(uint32(8*size)) &^ uint64(mask) >> bits.TrailingZeros64(uint64(sign)))
 		for ; i < packed; i += registerBytes {
 			field := bits.RotateLeft(*register(src, i), back) & masks
 			*register(dst, i) = field | field&signs*above

@@ -68,6 +68,11 @@ func (c *columns) parts(lo int, size uintptr) (p [fewFields]part) {
 	return p
 }
 
+// addresses returns the bits that are set in the address of some part.
+func addresses(p *[fewFields]part) uintptr {
+	return uintptr(p[0].data) | uintptr(p[1].data) | uintptr(p[2].data) | uintptr(p[3].data)
+}
+
 // bytes reports whether the columns are bytes that fill words of 32 bits. If so, it sets
 // p to n lanes of the columns from lane lo on, in the order of their places.
 func (c *columns) bytes(p *[4][]uint8, lo, n int) bool {
@@ -124,7 +129,7 @@ func packEqual(dst, base unsafe.Pointer, words int, size uintptr, c *columns, lo
 	} else {
 		base = unsafe.Add(base, lo*int(size))
 	}
-	n := inRegisters(words, size, uintptr(dst)|uintptr(base)|uintptr(p[0].data)|uintptr(p[1].data)|uintptr(p[2].data)|uintptr(p[3].data))
+	n := inRegisters(words, size, uintptr(dst)|uintptr(base)|addresses(&p))
 	packRegisters(dst, base, n, &p, c.count, uint(replicated(keep, size)), uint(replicated(value, size)))
 	return int(n / size)
 }
@@ -228,7 +233,8 @@ func packTwo[E, F Word](words []uint64, f, g *Field, lo int, value uint64) {
 	fMask, gMask := f.mask, g.mask
 	if fShift < 0 || gShift < 0 {
 		for i := range words {
-			words[i] = value | bits.RotateLeft64(uint64(first[i]), fShift)&fMask | bits.RotateLeft64(uint64(second[i]), gShift)&gMask
+			words[i] = value | bits.RotateLeft64(uint64(first[i]), fShift)&fMask |
+				bits.RotateLeft64(uint64(second[i]), gShift)&gMask
 		}
 		return
 	}
@@ -254,7 +260,7 @@ func unpackFast[T Word](words []T, fields []Field, lo int) int {
 	case element == size:
 		p := c.parts(lo, size)
 		src := pointer(words)
-		n := inRegisters(len(words), size, uintptr(src)|uintptr(p[0].data)|uintptr(p[1].data)|uintptr(p[2].data)|uintptr(p[3].data))
+		n := inRegisters(len(words), size, uintptr(src)|addresses(&p))
 		unpackRegisters(src, n, &p, c.count)
 		return int(n / size)
 	case size == 4 && element == 1:

@@ -27,9 +27,9 @@ type dense struct {
 // shifted left by from. It does not write what lies between groups.
 //
 // The portable loops take 8 bytes of a group at a time. The fields in them close up in pairs, then in fours, then all
-// eight. The last 8 bytes of a group may have elements of the 8 bytes before: the same fields come to the same bits again.
-// Groups shorter than 8 bytes are accessed together with what follows them. Where that is not allowed, a slower loop takes
-// an element at a time.
+// eight. The last 8 bytes of a group may have elements of the 8 bytes before: the same fields come to the same bits
+// again. Groups shorter than 8 bytes are accessed together with what follows them. Where that is not allowed, a
+// slower loop takes an element at a time.
 
 func gatherBitsGeneric(dst unsafe.Pointer, w, n int, data unsafe.Pointer, e, stride int, d dense) {
 	m, bytes, whole := d.merges(e), d.count*e, n
@@ -138,16 +138,16 @@ func scatterBitsGeneric(data unsafe.Pointer, e, stride int, src unsafe.Pointer, 
 // difference between the highest of those ones and the bit is all of them.
 func extension(signs uint64, above int) uint64 { return 2 * (signs<<(above&63) - signs) }
 
-// merges say how the fields in 8 bytes of a group close up. Merge 0 is of parts of 8 bits, merge 1 of parts of 16 bits, and
-// merge 2 of parts of 32 bits. Of each two parts, the lower one keeps its bits low, and the higher one moves down to the
-// bits high.
+// merges say how the fields in 8 bytes of a group close up. Merge 0 is of parts of 8 bits, merge 1 of parts of 16
+// bits, and merge 2 of parts of 32 bits. Of each two parts, the lower one keeps its bits low, and the higher one
+// moves down to the bits high.
 type merges struct {
 	low, high   [3]uint64
 	down        [3]int
 	fields      uint64 // ones at the fields of 8 bytes that were shifted right by d.from
 	flip        bool   // the elements of a load must be reversed for the fields to have their order
 	last        int    // where the last 8 bytes of a group start
-	first, step int    // where in a word the first field of the first 8 bytes is, and how much higher that of the next 8 bytes
+	first, step int    // where in a word the first field of 8 bytes is, and how far it is to that of the next 8 bytes
 	end         int    // where that of the last 8 bytes is
 	unused      int    // bits below the fields of a group that has less than 8 bytes
 }

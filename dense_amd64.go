@@ -109,7 +109,8 @@ func scatterBitsKernel(data unsafe.Pointer, e, stride int, src unsafe.Pointer, w
 			exact = d.exact(w, m, bytes, stride)
 		}
 		scatterBitsBMI2(data, src, uint64(m), uint64(exact), uint64(w), uint64(bytes), uint64(stride),
-			fields, d.lastFields(fields, bytes), uint64(8/e*d.width), uint64(d.pos), uint64(lastPos), signs, above, truth(d.reversed))
+			fields, d.lastFields(fields, bytes), uint64(8/e*d.width), uint64(d.pos), uint64(lastPos), signs, above,
+			truth(d.reversed))
 		if n -= m; n > 0 {
 			data, src = unsafe.Add(data, m*stride), unsafe.Add(src, m*w)
 		}

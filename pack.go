@@ -2,8 +2,8 @@ package bfi
 
 import "unsafe"
 
-// Pack sets each dst[i] to base[i], or to 0 if base is nil, with every field replaced by its value for word i. A [Column]
-// gives one element a word, and an [Array] several. Elements may be of any integer types.
+// Pack sets each dst[i] to base[i], or to 0 if base is nil, with every field replaced by its value for word i. A
+// [Column] gives one element a word, and an [Array] several. Elements may be of any integer types.
 //
 // It is equivalent to one PTX bfi.b32 or bfi.b64 per field, in order, of the element converted to T as Go converts it.
 // Where fields overlap, the later one wins.

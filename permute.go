@@ -56,7 +56,8 @@ type origin struct {
 // after the last.
 func permuteGeneric(dst unsafe.Pointer, d, n int, low, high uint64, gaps uint16, moves []move) {
 	lo, hi := 0, 0
-	if gaps == 0 && d <= 8 && !instrumented { // permuteWords also reads bytes that no move takes, which a sanitizer reports
+	// permuteWords also reads bytes that no move takes. A sanitizer would report this.
+	if gaps == 0 && d <= 8 && !instrumented {
 		lo, hi = permuteWords(dst, d, n, low, moves)
 		if lo == 0 && hi == n {
 			return

@@ -125,9 +125,9 @@ type wideMove struct {
 
 // permuteHalves makes all groups with permuteAVX2, if it can.
 //
-// The kernel loads and stores 16 bytes, even if a chunk or a wide group has fewer. So the last wide groups are made apart
-// from the others, by loads that end where chunks end, in memory that has room. They are made first, because dst may be
-// the data of a move.
+// The kernel loads and stores 16 bytes, even if a chunk or a wide group has fewer. So the last wide groups are made
+// apart from the others, by loads that end where chunks end, in memory that has room. They are made first, because
+// dst may be the data of a move.
 func permuteHalves(dst unsafe.Pointer, d, n int, low, high uint64, moves []move) bool {
 	shift := wideShift(d)
 	groups, step := 1<<shift, d<<shift
@@ -202,15 +202,15 @@ const highBits = eachByte << 7
 // movedBytes returns ones in the bytes that from moves.
 func movedBytes(from uint64) uint64 { return ^from & highBits >> 7 * 0xff }
 
-// fromFirst returns from with its entries counted from the first byte that is moved. Entries of bytes that are not moved
-// become 0x80, so that adding to them does not carry.
+// fromFirst returns from with its entries counted from the first byte that is moved. Entries of bytes that are not
+// moved become 0x80, so that adding to them does not carry.
 func fromFirst(from uint64, first int) uint64 {
 	moved := movedBytes(from)
 	return ((from|highBits)-uint64(first)*eachByte)&moved&^highBits | highBits&^moved
 }
 
-// repeated returns 16 bytes with the low d bytes of x, 1 to 8, in count groups from one on. Each byte grows by more from
-// one group to the next.
+// repeated returns 16 bytes with the low d bytes of x, 1 to 8, in count groups from one on. Each byte grows by more
+// from one group to the next.
 func repeated(x uint64, d, group, count int, more uint64) (low, high uint64) {
 	mask := ^uint64(0) >> (64 - 8*d)
 	at := uint(8 * d * group)

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// The portable permute makes one or more groups at once in a register of 8 bytes: a batch. Bytes that move equally far
-// make one term: 8 bytes of a move, and a mask. Bytes in reverse order make one term too: 8 bytes, reversed and rotated,
-// and a mask. Calls of one or two terms have loops that keep the terms in registers.
+// The portable permute makes one or more groups at once in a register of 8 bytes: a batch. Bytes that move equally
+// far make one term: 8 bytes of a move, and a mask. Bytes in reverse order make one term too: 8 bytes, reversed and
+// rotated, and a mask. Calls of one or two terms have loops that keep the terms in registers.
 
 // A term is some bytes of a batch of dst.
 type term struct {
@@ -100,8 +100,8 @@ func join(list []term, offset, straight, reversed int, mask uint64) bool {
 	return false
 }
 
-// permuteWords makes groups lo to hi-1 of n groups of d bytes, up to 8 and without gaps. The other groups are too near an
-// end of a move, or of dst, for an access of 8 bytes.
+// permuteWords makes groups lo to hi-1 of n groups of d bytes, up to 8 and without gaps. The other groups are too
+// near an end of a move, or of dst, for an access of 8 bytes.
 func permuteWords(dst unsafe.Pointer, d, n int, value uint64, moves []move) (lo, hi int) {
 	var array [8]term
 	groups, list := batch(&array, dst, d, n, moves)

@@ -79,7 +79,8 @@ func randomPermutation(r *rand.Rand, d, n int) permutation {
 		p.moves = append(p.moves, m)
 	}
 	// Portable loops are for bytes that keep their order, or reverse it.
-	inOrder, backwards, all, first := r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0, []int{0, r.IntN(groupBytes)}[r.IntN(2)]
+	inOrder, backwards, all := r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0
+	first := []int{0, r.IntN(groupBytes)}[r.IntN(2)]
 	for j := range d {
 		if all || r.IntN(4) > 0 || j < count {
 			m := &p.moves[r.IntN(count)]
